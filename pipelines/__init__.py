@@ -1,0 +1,1 @@
+"""The graphs and the command line."""

@@ -1,0 +1,1 @@
+"""What a record is: the dataclasses (records) and the Arrow side of them (arrow)."""

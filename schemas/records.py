@@ -1,0 +1,384 @@
+"""Every record of the project, defined once.
+
+Arrow types, nullability, the documentation inside the Parquet files and the tables of the README
+are all derived from these classes (see ``kiltetl.schemas.arrow``). One word per thing:
+
+=================  ==========================================================================
+page               one article of the knowledge source
+paragraph          one row of a page: its title, a heading, a paragraph or a list item
+anchor             one internal link, with its span in the paragraph's text
+title              a name that leads to a page: its own, or a redirect
+evidence           what a dataset's authors pointed at: a page and, mostly, a text
+evidence set       the evidence that *together* supports one answer
+span               where the text of an evidence was found in a page
+provenance         a span as the published record carries it
+reject             what could not be used, and why
+=================  ==========================================================================
+
+Offsets count Unicode code points, start inclusive, end exclusive.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Final, Literal
+
+Int32 = Annotated[int, "int32"]
+Int64 = Annotated[int, "int64"]
+Float32 = Annotated[float, "float32"]
+
+
+class Inline:
+    """Marks a field whose own fields are spread into the columns of the record that holds it."""
+
+
+# --------------------------------------------------------------------------------------------
+# The wiki and its pages as they come out of a dump
+
+
+@dataclass(frozen=True, slots=True)
+class Namespace:
+    """One ``<namespace>`` of ``<siteinfo>``; ``names`` holds the local name first, then aliases."""
+
+    key: int
+    names: tuple[str, ...]
+    first_letter: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """What a wiki says of itself in ``<siteinfo>`` (https://www.mediawiki.org/wiki/Help:Export).
+
+    ``language`` is the wiki's language code, ``base`` the address of its main page. ``first_letter``
+    is true where the first letter of a title is always upper case.
+    """
+
+    language: str
+    dbname: str
+    name: str
+    base: str
+    first_letter: bool
+    namespaces: tuple[Namespace, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RawPage:
+    """One ``<page>`` element with its newest revision. ``redirect`` is None for an article.
+
+    ``ordinal`` is the element's position within its part of the input, from 0.
+    """
+
+    ordinal: int
+    page_id: int
+    title: str
+    namespace: int
+    redirect: str | None
+    revision_id: int
+    parent_id: int | None
+    timestamp: str
+    model: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """One internal link of a paragraph; ``text == paragraph.text[start:end]`` always."""
+
+    text: Annotated[str, "The link's visible text, trail letters included."]
+    href: Annotated[str, "The target as written, entities decoded, without its fragment."]
+    fragment: Annotated[str | None, "The part after #, null where there is none."]
+    start: Annotated[Int32, "First code point in the paragraph's text."]
+    end: Annotated[Int32, "One past the last code point."]
+    wikipedia_title: Annotated[str, "Title of the page it leads to, redirects followed; a red link's own, normalised."]
+    wikipedia_id: Annotated[str | None, "Id of the page it leads to; null for a red link."] = None
+
+
+Kind = Literal["title", "section", "paragraph", "list_item"]
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """One row of a page, in page order. Row 0 is the title."""
+
+    paragraph_id: Annotated[Int32, "Position in the page, 0 = the title row."]
+    kind: Annotated[str, "title, section, paragraph or list_item."]
+    list_marker: Annotated[str | None, "'-' for a bulleted item, '1.', '2.', … for a numbered one, else null."]
+    section: Annotated[tuple[str, ...], "Headings from the top, a heading's own included; empty in the lead."]
+    text: Annotated[str, "Clean text, without prefix or line break."]
+    anchors: Annotated[tuple[Anchor, ...], "Internal links, in text order."] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPage:
+    """What ``parse_page`` returns. ``unknown_templates`` counts the names that left nothing."""
+
+    paragraphs: tuple[Paragraph, ...]
+    categories: tuple[str, ...]
+    is_disambiguation: bool
+    unknown_templates: Mapping[str, int] = field(default_factory=dict)
+    guards: int = 0  # how often a bound on size or nesting took effect
+
+
+# --------------------------------------------------------------------------------------------
+# Tables of the knowledge source
+
+
+@dataclass(frozen=True, slots=True)
+class ParagraphRow:
+    """Table ``paragraphs``: the paragraphs of a page are contiguous, in page order, in one file."""
+
+    wikipedia_id: Annotated[str, "Id of the page, decimal."]
+    wikipedia_title: Annotated[str, "Title of the page."]
+    paragraph: Annotated[Paragraph, Inline()]
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The revision that was read."""
+
+    pageid: Annotated[Int64, "Id of the page."]
+    parentid: Annotated[Int64 | None, "Id of the revision before, null for a first one."]
+    revid: Annotated[Int64, "Id of the revision."]
+    pre_dump: Annotated[bool | None, "Whether the revision is no later than the dump's date; null if that is unknown."]
+    timestamp: Annotated[str, "ISO 8601, UTC; empty where the dump has none."]
+    url: Annotated[str, "Address of the revision; empty where the dump does not name its wiki."]
+
+
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    """Table ``pages``: one row an article."""
+
+    wikipedia_id: Annotated[str, "Id of the page, decimal; unique."]
+    wikipedia_title: Annotated[str, "Title of the page; unique."]
+    categories: Annotated[tuple[str, ...], "Names of its categories, without prefix and sort key, in page order."]
+    is_disambiguation: Annotated[bool, "Whether the page carries a disambiguation template or __DISAMBIG__."]
+    paragraph_count: Annotated[Int32, "Number of its rows in paragraphs, the title row included."]
+    history: Annotated[History, "The revision that was read."]
+
+
+@dataclass(frozen=True, slots=True)
+class TitleRow:
+    """Table ``titles``: every title that leads to a page."""
+
+    title: Annotated[str, "The title; unique."]
+    wikipedia_id: Annotated[str, "Id of the page it leads to."]
+    wikipedia_title: Annotated[str, "Title of the page it leads to."]
+    fragment: Annotated[str | None, "Section that the redirect names, null where none."]
+    is_redirect: Annotated[bool, "False for a page's own title."]
+    hops: Annotated[Int32, "Redirects followed: 0 for a page's own title."]
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """Table ``rejects``: what could not be used."""
+
+    stage: Annotated[str, "Where it happened: titles, pages, or a dataset and its split."]
+    source_id: Annotated[str, "What it happened to: a title, an example id, or file and record number."]
+    reason: Annotated[str, "One of the constants of kiltetl.schemas.records."]
+    detail: Annotated[str, "What was found, for a person."]
+
+
+# --------------------------------------------------------------------------------------------
+# An example of a dataset, before it is mapped
+
+
+@dataclass(frozen=True, slots=True)
+class ProvenanceMeta:
+    """What a dataset says of one evidence."""
+
+    fever_page_id: Annotated[str | None, "fever: page id as FEVER spells it."] = None
+    fever_sentence_id: Annotated[Int32 | None, "fever: sentence number on that page."] = None
+    annotation_id: Annotated[str | None, "nq: id of the annotation (exceeds 64 signed bits)."] = None
+    yes_no_answer: Annotated[str | None, "nq: NONE, YES or NO."] = None
+    evidence_span: Annotated[tuple[str, ...] | None, "nq, eli5: what annotators highlighted."] = None
+    original_title: Annotated[str | None, "The title the dataset names, where it is not the page's."] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One thing a dataset points at.
+
+    ``title`` is the page's title as the dataset means it (decoded, not yet resolved). Exactly one
+    of three holds: ``text`` is the evidence's text; or ``sentence`` numbers a sentence of the page
+    ``source_page`` in the dataset's own evidence files, where its text is looked up; or both are
+    None and the whole page is the evidence (entity linking).
+    """
+
+    title: str
+    text: str | None = None
+    source_page: str | None = None
+    sentence: int | None = None
+    meta: ProvenanceMeta = ProvenanceMeta()
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePage:
+    """One page of a dataset's own evidence files: its key and sentences (index = sentence number)."""
+
+    key: str
+    sentences: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputMeta:
+    """What is known of one output."""
+
+    score: Annotated[Int32 | None, "eli5: votes of the answer."] = None
+    answer_type: Annotated[str | None, "mkqa: entity, date, number, …, unanswerable, long_answer."] = None
+    entity: Annotated[str | None, "mkqa: Wikidata id of the answer."] = None
+    is_primary: Annotated[bool | None, "triviaqa, mkqa: whether the dataset gives this answer first."] = None
+    unmapped_reason: Annotated[str | None, "Why the answer lost its provenance (train only)."] = None
+
+
+@dataclass(frozen=True, slots=True)
+class ExampleOutput:
+    """One answer with the evidence set that supports it; ``evidence`` None = none is given."""
+
+    answer: str | None
+    evidence: tuple[Evidence, ...] | None = None
+    meta: OutputMeta = OutputMeta()
+
+
+@dataclass(frozen=True, slots=True)
+class PartialEvidence:
+    """A passage that some, but too few, annotators accepted (§5 of the KILT paper's appendix)."""
+
+    start_paragraph_id: Annotated[Int32, "First paragraph."]
+    end_paragraph_id: Annotated[Int32, "Last paragraph."]
+    title: Annotated[str, "Title of the page."]
+    section: Annotated[str, "Heading path, Section::::A.:B."]
+    wikipedia_id: Annotated[str, "Id of the page."]
+    meta: Annotated["PartialEvidenceMeta", "What annotators said."]
+
+
+@dataclass(frozen=True, slots=True)
+class PartialEvidenceMeta:
+    """What annotators said of a passage."""
+
+    evidence_span: Annotated[tuple[str, ...] | None, "What annotators highlighted."] = None
+
+
+@dataclass(frozen=True, slots=True)
+class TaskMeta:
+    """What a dataset says of one example."""
+
+    left_context: Annotated[str | None, "Entity linking: text before the mention."] = None
+    mention: Annotated[str | None, "Entity linking: the mention."] = None
+    right_context: Annotated[str | None, "Entity linking: text after the mention."] = None
+    partial_evidence: Annotated[tuple[PartialEvidence, ...] | None, "nq, eli5: passages with too few votes."] = None
+    obj_surface: Annotated[tuple[str, ...] | None, "trex: surface forms of the object."] = None
+    sub_surface: Annotated[tuple[str, ...] | None, "trex, structured_zeroshot: surface forms of the subject."] = None
+    subj_aliases: Annotated[tuple[str, ...] | None, "trex, structured_zeroshot: aliases of the subject."] = None
+    template_questions: Annotated[tuple[str, ...] | None, "structured_zeroshot: the questions asked."] = None
+    level: Annotated[str | None, "hotpotqa: easy, medium or hard."] = None
+    type: Annotated[str | None, "hotpotqa: bridge or comparison."] = None
+    language: Annotated[str | None, "mkqa: language of the query, as MKQA spells it."] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One example of a dataset in KILT's terms, its evidence not yet mapped."""
+
+    id: str
+    input: str
+    outputs: tuple[ExampleOutput, ...]
+    meta: TaskMeta = TaskMeta()
+    language: str = "en"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where a text was found in a page: the best-BLEU token span (KILT, section 3.2)."""
+
+    paragraph_id: int
+    start_character: int
+    end_character: int
+    bleu_score: float
+
+
+# --------------------------------------------------------------------------------------------
+# Table of the tasks: names, nesting and order of facebook/kilt_tasks, additions at the end
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """One span of an evidence set, in the snapshot. Offsets are null where the page is meant."""
+
+    bleu_score: Annotated[Float32 | None, "BLEU of the span against the original text, 0 to 1."]
+    start_character: Annotated[Int32 | None, "First code point in the paragraph's text."]
+    start_paragraph_id: Annotated[Int32 | None, "Paragraph in which the span starts."]
+    end_character: Annotated[Int32 | None, "One past the last code point."]
+    end_paragraph_id: Annotated[Int32 | None, "Paragraph in which the span ends."]
+    meta: Annotated[ProvenanceMeta, "What the dataset says of the evidence."]
+    section: Annotated[str | None, "Heading path: Section::::Abstract. in the lead, Section::::A.:B. below."]
+    title: Annotated[str, "Title of the page in the knowledge source."]
+    wikipedia_id: Annotated[str, "Id of the page in the knowledge source."]
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One valid output. A provenance list is one evidence set; null where the output has none."""
+
+    answer: Annotated[str | None, "The answer; null where only the evidence is given, or for MKQA's No Answer."]
+    meta: Annotated[OutputMeta, "What is known of the output."]
+    provenance: Annotated[tuple[Provenance, ...] | None, "One evidence set, null where there is none."]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Table of a dataset: one row an example (mkqa: an example and language)."""
+
+    id: Annotated[str, "Id of the example in its dataset."]
+    input: Annotated[str, "Claim, question, text with a mention, or conversation."]
+    meta: Annotated[TaskMeta, "What the dataset says of the example."]
+    output: Annotated[tuple[Output, ...], "Equally valid outputs."]
+    dataset: Annotated[str, "Name of the dataset."]
+    split: Annotated[str, "train, validation or test."]
+    language: Annotated[str, "Language of the input."]
+
+
+# --------------------------------------------------------------------------------------------
+# Why something was not used. A *skip* follows a rule of the benchmark and is only counted; a
+# *loss* is a fact of the data (its page is gone, its text changed); a *failure* is malformed
+# input or an error. Losses and failures are rows of the table rejects; --max-reject-share bounds
+# the failures.
+
+OTHER_NAMESPACE: Final = "other-namespace"
+REDIRECT: Final = "redirect"
+NOT_WIKITEXT: Final = "not-wikitext"
+DUPLICATE_PAGE: Final = "duplicate-page"
+NOT_ENOUGH_INFO: Final = "not-enough-info"
+NO_SHORT_ANSWER: Final = "no-short-answer"
+SHORT_ANSWER_TOO_LONG: Final = "short-answer-too-long"
+SKIPS: Final = (
+    OTHER_NAMESPACE,
+    REDIRECT,
+    NOT_WIKITEXT,
+    DUPLICATE_PAGE,
+    NOT_ENOUGH_INFO,
+    NO_SHORT_ANSWER,
+    SHORT_ANSWER_TOO_LONG,
+)
+
+REDIRECT_CYCLE: Final = "redirect-cycle"
+REDIRECT_TARGET_MISSING: Final = "redirect-target-missing"
+REDIRECT_TO_OTHER_NAMESPACE: Final = "redirect-to-other-namespace"
+PAGE_NOT_IN_KNOWLEDGE_SOURCE: Final = "page-not-in-knowledge-source"
+PAGE_IS_DISAMBIGUATION: Final = "page-is-disambiguation"
+BLEU_BELOW_THRESHOLD: Final = "bleu-below-threshold"
+SOURCE_PAGE_MISSING: Final = "source-page-missing"
+SOURCE_SENTENCE_MISSING: Final = "source-sentence-missing"
+LOSSES: Final = (
+    REDIRECT_CYCLE,
+    REDIRECT_TARGET_MISSING,
+    REDIRECT_TO_OTHER_NAMESPACE,
+    PAGE_NOT_IN_KNOWLEDGE_SOURCE,
+    PAGE_IS_DISAMBIGUATION,
+    BLEU_BELOW_THRESHOLD,
+    SOURCE_PAGE_MISSING,
+    SOURCE_SENTENCE_MISSING,
+)
+
+MALFORMED_PAGE: Final = "malformed-page"
+PAGE_FAILED: Final = "page-failed"
+MALFORMED_RECORD: Final = "malformed-record"
+FAILURES: Final = (MALFORMED_PAGE, PAGE_FAILED, MALFORMED_RECORD)

@@ -1,0 +1,37 @@
+"""Packaging. The folders stand at the top level and are imported as kiltetl.*."""
+
+from setuptools import setup
+
+PACKAGES = {
+    "kiltetl.schemas": "schemas",
+    "kiltetl.transforms": "transforms",
+    "kiltetl.transforms.datasets": "transforms/datasets",
+    "kiltetl.transforms.wikitext": "transforms/wikitext",
+    "kiltetl.pipelines": "pipelines",
+}
+
+setup(
+    name="kiltetl",
+    version="0.1.0",
+    description="Build KILT and MKQA on any Wikipedia dump, with Apache Beam",
+    license="MIT",
+    python_requires=">=3.10",
+    packages=list(PACKAGES),
+    package_dir=PACKAGES,
+    install_requires=[
+        "apache-beam>=2.77,<2.78",
+        "ijson>=3.2",
+        "mwparserfromhell>=0.6.6,<0.8",
+        "numpy>=1.24",
+        "pyarrow>=15",
+        "sacrebleu>=2.4,<3",
+        "smart-open>=7",
+        "tomli>=2; python_version < '3.11'",
+    ],
+    extras_require={
+        "gcp": ["apache-beam[gcp]>=2.77,<2.78", "smart-open[gcs]>=7"],
+        "aws": ["apache-beam[aws]>=2.77,<2.78", "smart-open[s3]>=7"],
+        "dev": ["build", "hypothesis", "mypy", "pytest", "ruff", "setuptools"],
+    },
+    entry_points={"console_scripts": ["kiltetl = kiltetl.pipelines.cli:main"]},
+)

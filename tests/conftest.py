@@ -1,0 +1,27 @@
+"""Points the import name at this checkout, so that tests never run against an older install."""
+
+import os
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+package = types.ModuleType("kiltetl")
+package.__path__ = [str(ROOT)]
+sys.modules["kiltetl"] = package
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "shared: reads real data outside the checkout")
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Folder with real dumps and records: KILTETL_SHARED, or ../shared beside the checkout."""
+    folder = Path(os.environ.get("KILTETL_SHARED", ROOT.parent / "shared"))
+    if not (folder / "data" / "dumps").is_dir():
+        pytest.skip(f"no real data at {folder}: set KILTETL_SHARED to a folder that holds data/ and oracle/")
+    return folder

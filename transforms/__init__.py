@@ -1,0 +1,1 @@
+"""What is computed, as pure functions; and, in io, runner and stages, how Beam runs them."""

@@ -1,0 +1,64 @@
+"""What a dataset adapter is.
+
+An adapter is one small file: a docstring that shows one raw row and its source, a pure function
+``read`` and a ``DATASET``. It opens nothing and knows nothing of the knowledge source; what its
+rows point at is described as ``Evidence`` and mapped by the pipeline, the same way for all.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from kiltetl.schemas.records import Example, SourcePage
+
+Row = Mapping[str, Any]
+
+
+class SkipRow(Exception):
+    """Raised by ``read`` for a row that a rule of the benchmark leaves out; ``reason`` is counted."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class MalformedRow(Exception):
+    """Raised by ``read`` for a row that is not what the dataset's format says; it becomes a reject."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """One dataset of the benchmark.
+
+    Attributes:
+        name: KILT's own file stem.
+        task: the task it belongs to, as the paper names it.
+        read: one raw row to examples, in order (mkqa: one a language). Raises SkipRow for a
+            rule of the benchmark and MalformedRow for a row that breaks the format. Any
+            KeyError, IndexError, TypeError or ValueError that escapes counts as malformed too.
+        splits: those of train, validation, test that the dataset has.
+        source: how its files hold rows: one JSON object a line, or JSON with a list at
+            ``items`` (a path in ijson's notation, "item" = the top-level list).
+        row_example: one raw row, for the error a user sees who names a file of another format.
+        read_evidence: for a dataset whose evidence text stands in files of its own: one row of
+            those files to pages. ``Evidence.source_page`` is looked up among their keys.
+        needs_knowledge_source: False for a dataset that names no page.
+        published_drop: share of dev and test that the paper's mapping discards, in percent.
+        published_size: records a split in the paper.
+        licence: of the original data.
+        homepage: where the original files are.
+    """
+
+    name: str
+    task: str
+    read: Callable[[Row], Iterator[Example]]
+    splits: tuple[str, ...]
+    row_example: str
+    licence: str
+    homepage: str
+    source: Literal["jsonl", "json"] = "jsonl"
+    items: str = "item"
+    read_evidence: Callable[[Row], Iterator[SourcePage]] | None = None
+    needs_knowledge_source: bool = True
+    published_size: Mapping[str, int] | None = None
+    published_drop: Mapping[str, float] | None = None
