@@ -349,6 +349,7 @@ DUPLICATE_PAGE: Final = "duplicate-page"
 NOT_ENOUGH_INFO: Final = "not-enough-info"
 NO_SHORT_ANSWER: Final = "no-short-answer"
 SHORT_ANSWER_TOO_LONG: Final = "short-answer-too-long"
+NO_ANSWER: Final = "no-answer"  # a published test file, whose answers are kept back
 SKIPS: Final = (
     OTHER_NAMESPACE,
     REDIRECT,
@@ -357,6 +358,7 @@ SKIPS: Final = (
     NOT_ENOUGH_INFO,
     NO_SHORT_ANSWER,
     SHORT_ANSWER_TOO_LONG,
+    NO_ANSWER,
 )
 
 REDIRECT_CYCLE: Final = "redirect-cycle"

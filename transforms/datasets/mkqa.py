@@ -1,0 +1,62 @@
+"""MKQA: 10,000 queries of Natural Questions, asked and answered in 26 languages (open-domain QA).
+
+File: https://github.com/apple/ml-mkqa (dataset/mkqa.jsonl.gz), one evaluation set. Licence: CC BY-SA 3.0.
+One row, of whose languages two are shown; ``aliases`` and ``entity`` may be missing, ``text`` is
+null for "No Answer"::
+
+    {"example_id": -5, "query": "who made kites", "queries": {"en": "who made kites", "de": "wer erfand Drachen"},
+     "answers": {"en": [{"type": "entity", "entity": "Q7", "text": "Lu Ban", "aliases": ["Gongshu Ban"]}],
+                 "de": [{"type": "entity", "entity": "Q7", "text": "Lu Ban", "aliases": []}]}}
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from kiltetl.schemas.records import Example, ExampleOutput, OutputMeta, TaskMeta
+from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row
+
+_LANGUAGES = "ar da de en es fi fr he hu it ja km ko ms nl no pl pt ru sv th tr vi zh_cn zh_hk zh_tw"
+LANGUAGES: Final = tuple(_LANGUAGES.split())
+NO_ANSWER_TYPES: Final = ("unanswerable", "long_answer")
+
+
+def read(row: Row) -> Iterator[Example]:
+    """One example a language, in the order of ``LANGUAGES``."""
+    number, queries, answers = row["example_id"], row["queries"], row["answers"]
+    if not isinstance(number, (int, str)) or number == "":
+        raise MalformedRow(f"example_id is {number!r}, not a number")
+    for name, given in (("queries", queries), ("answers", answers)):
+        if set(given) != set(LANGUAGES):
+            missing, unknown = sorted(set(LANGUAGES) - set(given)), sorted(set(given) - set(LANGUAGES))
+            raise MalformedRow(f"{name} lacks the languages {missing} and has the unknown ones {unknown}")
+    yield from [_example(str(number), queries[language], answers[language], language) for language in LANGUAGES]
+
+
+def _example(number: str, query: Any, answers: Any, language: str) -> Example:
+    if not isinstance(query, str) or not query.strip():
+        raise MalformedRow(f"the query in {language} is {query!r}, not a text")
+    outputs: dict[str | None, ExampleOutput] = {}
+    for answer in answers:
+        kind, entity = answer["type"], answer.get("entity")
+        texts = [text for text in (answer["text"], *(answer.get("aliases") or ())) if text]
+        for text in (None,) if kind in NO_ANSWER_TYPES or not texts else texts:
+            primary = None if text is None else not outputs
+            meta = OutputMeta(answer_type=kind, entity=entity, is_primary=primary)
+            outputs.setdefault(text, ExampleOutput(text, meta=meta))
+    if not outputs:
+        raise MalformedRow(f"there is no answer in {language}")
+    return Example(number, query, tuple(outputs.values()), TaskMeta(language=language), language)
+
+
+DATASET = Dataset(
+    name="mkqa",
+    task="open-domain QA",
+    read=read,
+    splits=("validation",),
+    row_example='{"example_id": -5, "query": "who made kites", "queries": {"en": "who made kites", …}, '
+    '"answers": {"en": [{"type": "entity", "entity": "Q7", "text": "Lu Ban", "aliases": []}], …}}',
+    needs_knowledge_source=False,
+    licence="CC BY-SA 3.0",
+    homepage="https://github.com/apple/ml-mkqa",
+    published_size={"validation": 260_000},
+)
