@@ -66,14 +66,17 @@ def provenance(
     is at most 1.
     """
     original = evidence.title if evidence.title != page_title else None
+    meta = replace(evidence.meta, original_title=original)
+    if span is None:
+        return Provenance(None, None, None, None, None, meta, None, page_title, page_id)
     return Provenance(
-        bleu_score=None if span is None else min(1.0, float(span.bleu_score)),
-        start_character=span and span.start_character,
-        start_paragraph_id=span and span.paragraph_id,
-        end_character=span and span.end_character,
-        end_paragraph_id=span and span.paragraph_id,
-        meta=replace(evidence.meta, original_title=original),
-        section=None if span is None else section_path(section),
+        bleu_score=min(1.0, float(span.bleu_score)),
+        start_character=span.start_character,
+        start_paragraph_id=span.paragraph_id,
+        end_character=span.end_character,
+        end_paragraph_id=span.paragraph_id,
+        meta=meta,
+        section=section_path(section),
         title=page_title,
         wikipedia_id=page_id,
     )

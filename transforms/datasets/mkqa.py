@@ -38,10 +38,14 @@ def _example(number: str, query: Any, answers: Any, language: str) -> Example:
     outputs: dict[str | None, ExampleOutput] = {}
     for answer in answers:
         kind, entity = answer["type"], answer.get("entity")
-        texts = [text for text in (answer["text"], *(answer.get("aliases") or ())) if text]
-        for text in (None,) if kind in NO_ANSWER_TYPES or not texts else texts:
-            primary = None if text is None else not outputs
-            meta = OutputMeta(answer_type=kind, entity=entity, is_primary=primary)
+        texts = [answer["text"], *(answer.get("aliases") or ())]
+        if not all(text is None or isinstance(text, str) for text in texts):
+            raise MalformedRow(f"an answer in {language} is no text: {texts!r}")
+        if kind in NO_ANSWER_TYPES or texts == [None]:
+            outputs.setdefault(None, ExampleOutput(None, meta=OutputMeta(answer_type=kind, entity=entity)))
+            continue
+        for text in filter(None, texts):
+            meta = OutputMeta(answer_type=kind, entity=entity, is_primary=not outputs)
             outputs.setdefault(text, ExampleOutput(text, meta=meta))
     if not outputs:
         raise MalformedRow(f"there is no answer in {language}")
