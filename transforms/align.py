@@ -1,0 +1,448 @@
+"""The best-BLEU span: where in a page a text stands, or what comes closest to it.
+
+``best_span(paragraphs, evidence)`` is exact: of all token spans of all paragraphs it returns the
+one with the highest sentence BLEU against the evidence (KILT, section 3.2), ties to the fewest
+tokens, then the first in the page. Nothing is preselected; what is left out is proven worse first.
+
+**Tokens** are sacrebleu's (``13a``, or ``zh`` and ``char`` by language) of the lower-cased text with
+typographic quotes, dashes and no-break spaces folded. A tokeniser only spreads text with white
+space, so the tokens' visible characters are those of the text in the same order, and that gives
+the offsets. Three rewrites of 13a and one letter change the length; they are tracked apart.
+
+**BLEU** comes in two variants, which share their match counts:
+
+- ``sacrebleu``: hypothesis = span, reference = evidence, effective order, smoothing ``exp``;
+- ``released``, as the code behind the released ``bleu_score`` has it: hypothesis = evidence,
+  reference = span, uniform weights over min(4, tokens of the evidence) orders, no smoothing.
+
+**Counting.** Let an n-gram stand R times in the evidence. One at position p of the page adds to the
+clipped matches of a window that starts at i <= p exactly when fewer than R of the same n-gram stand
+between i and p, that is, when its R-th previous occurrence starts before i. So one number for each
+position and order decides, and the matches of all windows with one start are a cumulative sum.
+
+**Bounds.** BLEU never falls when a count rises while the length stays (the smoothing included), and
+a window's clipped matches are at most those of any window around it. So a window of length l that
+starts in [a, a + w) scores at most what l tokens with the matches of the hull [a, a + w - 1 + l)
+would. The search starts with whole paragraphs as hulls, goes on with blocks of starts and ends
+with single ones (w = 1, where the bound is the score); whatever cannot reach the best score known
+so far is dropped. The same bounds limit the length: for l >= R tokens of evidence there is no
+brevity penalty and a paragraph's matches are spread over ever more tokens, so the bound falls with l.
+
+Offsets count code points of the raw paragraph, end exclusive. Scores are 0 to 1.
+"""
+
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import count
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+import sacrebleu
+
+from kiltetl.schemas.records import Span
+
+Bleu = Literal["sacrebleu", "released"]
+Tokenizer = Literal["13a", "zh", "char"]
+Ints = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+
+THRESHOLD: Final = 0.5
+"""An evidence is mapped when its span's score, not rounded, is at least this."""
+
+TIE: Final = 1e-10
+"""Scores no further apart than this are equal."""
+
+ORDERS: Final = 4
+
+# --------------------------------------------------------------------------------------------
+# Tokens
+
+_FOLDED = {"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " "}
+
+# What 13a rewrites before it splits, in its order. (It also turns a line break into a space.)
+_REWRITTEN = (("<skipped>", ""), ("-\n", ""), ("&quot;", '"'), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"))
+
+# mteval-v13a. A point or comma is left alone only between digits; the two patterns consume what
+# stands beside it, and that decides about runs of them.
+_SYMBOL = re.compile(r"[!-&(-+/:-@\[-`{-~]")
+_POINT_AFTER = re.compile(r"([^0-9])([.,])")
+_POINT_BEFORE = re.compile(r"([.,])([^0-9])")
+_DASH = re.compile(r"([0-9])-")
+
+# What sacrebleu's zh tokeniser takes for Chinese.
+_CHINESE = re.compile(
+    "[\u2001-\u2a6d\u2e80-\u2fdf\u2ff0-\u303f\u3100-\u312f\u31a0-\u31bf\u31c0-\u31ef\u3200-\u4db5"
+    "\u4e00-\u9fbb\uf900-\ufa2d\ufa30-\ufa6a\ufa70-\ufad9\ufe10-\ufe1f\ufe30-\ufe4f\uff00-\uffef]"
+)
+
+_CHINESE_LANGUAGES = frozenset({"zh", "yue", "wuu", "gan", "lzh"})
+_CHARACTER_LANGUAGES = frozenset({"ja", "th", "km", "lo", "my"})
+
+# White space by code point; the last entry stands for all above.
+_SPACE = np.array([chr(point).isspace() for point in range(0x3001)] + [False])
+
+
+def tokenizer_for(language: str) -> Tokenizer:
+    """sacrebleu's name of the tokens for a language code (``zh``, ``zh_cn``, ``zh-yue``, ``ja``, …)."""
+    base = re.split("[-_]", language.lower(), maxsplit=1)[0]
+    return "zh" if base in _CHINESE_LANGUAGES else "char" if base in _CHARACTER_LANGUAGES else "13a"
+
+
+def signature(bleu: Bleu = "sacrebleu", language: str = "en") -> str:
+    """How a score is made, in sacrebleu's notation."""
+    effective, smooth = {"sacrebleu": ("yes", "exp"), "released": ("no", "none")}[bleu]
+    return (
+        f"bleu:{bleu}|nrefs:1|case:lc|eff:{effective}|tok:{tokenizer_for(language)}|fold:typography"
+        f"|smooth:{smooth}|version:{sacrebleu.__version__}"
+    )
+
+
+def fold(text: str) -> str:
+    """The text as it is compared: lower case, plain quotes, dashes and spaces."""
+    text = text.lower()
+    if not text.isascii():
+        for typographic, plain in _FOLDED.items():
+            text = text.replace(typographic, plain)
+    return text
+
+
+def _spread(text: str, tokenizer: Tokenizer) -> str:
+    """The text with white space between its tokens."""
+    if tokenizer == "char":
+        return " ".join(text)
+    text = f" {text} " if tokenizer == "13a" else _CHINESE.sub(r" \g<0> ", text.strip())
+    text = _SYMBOL.sub(r" \g<0> ", text)
+    text = _POINT_AFTER.sub(r"\1 \2 ", text)
+    text = _POINT_BEFORE.sub(r" \1 \2", text)
+    return _DASH.sub(r"\1 - ", text)
+
+
+def _rewrite(text: str, tokenizer: Tokenizer) -> str:
+    for old, new in _REWRITTEN if tokenizer == "13a" else ():
+        text = text.replace(old, new)
+    return text
+
+
+def _origins(raw: str, tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
+    """(2, n): start and end in the raw text of each of the n characters that fold and rewrite leave."""
+    spans = [(place, place + 1) for place, letter in enumerate(raw) for _ in letter.lower()]
+    text = fold(raw)
+    for old, new in _REWRITTEN if tokenizer == "13a" else ():
+        kept: list[tuple[int, int]] = []
+        at = 0
+        for piece in text.split(old):
+            if at:
+                kept += [(spans[at - len(old)][0], spans[at - 1][1])] * len(new)
+            kept += spans[at : at + len(piece)]
+            at += len(piece) + len(old)
+        text, spans = text.replace(old, new), kept
+    return np.array(spans, np.int64).reshape(-1, 2).T
+
+
+def tokens(text: str, tokenizer: Tokenizer = "13a") -> list[str]:
+    """The tokens of a text, as they are compared."""
+    return _spread(_rewrite(fold(text), tokenizer), tokenizer).split()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TokenizedPage:
+    """A page's tokens, for any number of evidences.
+
+    The paragraphs' tokens follow each other; behind each paragraph's last stands one *stop*, a
+    token that equals nothing. Paragraph p has the tokens ``first[p]`` to ``stop[p]``, the latter
+    excluded. The arrays of positions count code points of the raw paragraph.
+    """
+
+    tokenizer: Tokenizer
+    vocabulary: dict[str, int]  # token -> id, from 1
+    ids: Ints  # one a token, 0 for a stop
+    first: Ints  # one a paragraph
+    stop: Ints
+    starts: Ints  # one a token
+    ends: Ints
+
+
+def tokenize_page(paragraphs: Sequence[str], language: str = "en") -> TokenizedPage:
+    """Tokens and offsets of the paragraphs of a page."""
+    tokenizer = tokenizer_for(language)
+    folded = [fold(paragraph) for paragraph in paragraphs]
+    texts = [_rewrite(text, tokenizer) for text in folded]
+    text = "\n".join(texts)
+    words = "\n".join(_spread(text, tokenizer) for text in texts).split()
+
+    points = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    visible = np.flatnonzero(~_SPACE.take(points, mode="clip"))
+    behind = np.cumsum(np.fromiter(map(len, words), np.int64, len(words)))
+    start = visible[np.concatenate(([0], behind[:-1]))] if words else visible
+    end = visible[behind - 1] + 1
+
+    offsets = np.cumsum([0, *(len(text) + 1 for text in texts)])
+    bounds = np.searchsorted(start, offsets)  # tokens before each paragraph
+    paragraph = np.repeat(np.arange(len(texts)), np.diff(bounds))
+    start -= offsets[paragraph]
+    end -= offsets[paragraph]
+    for number, raw in enumerate(paragraphs):
+        # lower case only lengthens a text (İ), and the rewrites only shorten it
+        if not len(raw) == len(folded[number]) == len(texts[number]):
+            origin = _origins(raw, tokenizer)
+            here = slice(bounds[number], bounds[number + 1])
+            start[here] = origin[0, start[here]]
+            end[here] = origin[1, end[here] - 1]
+
+    vocabulary: defaultdict[str, int] = defaultdict(count(1).__next__)
+    ids, starts, ends = np.zeros((3, len(words) + len(texts)), np.int32)
+    place = np.arange(len(words)) + paragraph
+    ids[place] = np.fromiter(map(vocabulary.__getitem__, words), np.int32, len(words))
+    starts[place] = start
+    ends[place] = end
+    numbers = np.arange(len(texts))
+    first = (bounds[:-1] + numbers).astype(np.int32)
+    stop = (bounds[1:] + numbers).astype(np.int32)
+    return TokenizedPage(tokenizer, dict(vocabulary), ids, first, stop, starts, ends)
+
+
+# --------------------------------------------------------------------------------------------
+# Scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Scale:
+    """log BLEU as a sum: a part for each order's count and a part for the window's length.
+
+    ``by_count[k - 1][n - 1][c]`` is the part of c matches of order n in windows of k tokens, the
+    last k standing for all longer ones.
+    """
+
+    bleu: Bleu
+    size: int  # tokens of the evidence
+    by_count: tuple[tuple[Floats, ...], ...]
+
+    def by_length(self, longest: int) -> Floats:
+        """The part of each length 0 to ``longest``; it falls from the evidence's length on."""
+        lengths = np.arange(1, longest + 1)
+        if self.bleu == "released":
+            parts = np.minimum(0, 1 - lengths / self.size)
+        else:
+            log = np.log(lengths)
+            totals = log.copy()
+            for n in range(1, ORDERS):
+                totals[n:] += log[:-n]
+            parts = np.minimum(0, 1 - self.size / lengths) - totals / np.minimum(lengths, ORDERS)
+        return np.concatenate(([-np.inf], parts))
+
+    def bands(self, shortest: int, longest: int) -> list[tuple[int, int, tuple[Floats, ...]]]:
+        """``(first, last, tables)``: the lengths from first to last go by the same tables."""
+        cuts = [*range(1, len(self.by_count) + 1), longest + 1]
+        return [
+            (max(first, shortest), min(behind - 1, longest), tables)
+            for first, behind, tables in zip(cuts, cuts[1:], self.by_count, strict=False)
+            if max(first, shortest) <= min(behind - 1, longest)
+        ]
+
+
+@lru_cache(maxsize=1024)
+def _scale(bleu: Bleu, size: int) -> _Scale:
+    with np.errstate(divide="ignore"):
+        log = np.log(np.arange(size + 1))
+    if bleu == "released":
+        orders = min(ORDERS, size)
+        return _Scale(bleu, size, (tuple((log - log[size - n]) / orders for n in range(orders)),))
+    by_count = []
+    for orders in range(1, ORDERS + 1):
+        tables = [log / orders for _ in range(orders)]
+        for n, table in enumerate(tables):
+            # Without a match of order n there is none of a higher one. The k-th order without counts
+            # 1 / 2^k: as a sum over the orders, each halves itself and all that follow.
+            table[0] = -(orders - n) * math.log(2) / orders if n else -math.inf
+        by_count.append(tuple(tables))
+    return _Scale(bleu, size, tuple(by_count))
+
+
+def _score(bleu: Bleu, size: int, length: int, counts: Sequence[int]) -> float:
+    """BLEU from matches by order, in exact arithmetic up to the root: one half is one half."""
+    over, under, halves = 1, 1, 0
+    orders = min(ORDERS, size if bleu == "released" else length)
+    for n, matches in enumerate(counts[:orders]):
+        if bleu == "released":
+            over, under = over * matches, under * (size - n)
+        else:
+            halves += not matches
+            over, under = over * (matches or 1), under * (length - n) * (1 if matches else 2**halves)
+    excess = 1 - (length / size if bleu == "released" else size / length)
+    product = over / under
+    root = math.sqrt(math.sqrt(product)) if orders == ORDERS else product ** (1 / orders)
+    return min(1.0, root * math.exp(min(0.0, excess)))
+
+
+# --------------------------------------------------------------------------------------------
+# Search
+
+
+def _previous(page: TokenizedPage, evidence: Sequence[str]) -> Ints:
+    """(orders, tokens of the page): from where on the n-gram that ends at a token counts.
+
+    It adds to the clipped matches of the windows that start behind the number and no later than
+    the n-gram itself. One that the evidence lacks has the number of tokens, a start that no window has.
+    """
+    size = len(page.ids)
+    previous = np.full((min(ORDERS, len(evidence)), size), size, np.int32)
+    words = {word: number for number, word in enumerate(dict.fromkeys(evidence), 1)}
+    base = len(words) + 1
+    local = np.zeros(len(page.vocabulary) + 1, np.int64)
+    for word, number in words.items():
+        if word in page.vocabulary:
+            local[page.vocabulary[word]] = number
+    numbered = np.array([words[word] for word in evidence], np.int64)
+    unigrams = local[page.ids]  # of the page, numbered as in the evidence, 0 for any other
+    ends = np.flatnonzero(unigrams)
+    wanted, found = numbered, unigrams[ends]
+    for n in range(len(previous)):
+        if n:  # an n-gram is known by the number of what it adds a token to, and of that token
+            follower = unigrams[ends + 1]
+            ends, found = ends[follower > 0] + 1, (found * base + follower)[follower > 0]
+            wanted = wanted[:-1] * base + numbered[n:]
+        kinds, wanted, times = np.unique(wanted, return_inverse=True, return_counts=True)
+        kind = np.minimum(np.searchsorted(kinds, found), len(kinds) - 1)
+        known = kinds[kind] == found
+        ends, found = ends[known], kind[known]
+        order = np.argsort(found, kind="stable")
+        place, kind = ends[order], found[order]
+        back = np.arange(len(kind)) - times[kind]
+        earlier = (back >= 0) & (kind.take(back, mode="clip") == kind)
+        previous[n, place] = np.where(earlier, place.take(back, mode="clip") - n, -1)
+    return previous
+
+
+def _first_whole(previous: Ints, size: int) -> int | None:
+    """Start of the first window that has all n-grams of the evidence, as often, and no more tokens."""
+    orders, tokens = previous.shape
+    if tokens < size:
+        return None
+    matches = np.concatenate(([0], np.cumsum((previous < tokens).sum(axis=0))))
+    if (matches[size:] - matches[:-size]).max() < sum(size - n for n in range(orders)):
+        return None
+    # an n-gram that ends at q does not count in windows that start at its number, up to its own start
+    q = np.arange(tokens)
+    flaws = np.zeros(tokens + 1, np.int64)
+    for n, number in enumerate(previous):
+        last = np.minimum(number, q - n)
+        first = np.maximum(q - size + 1, 0)
+        bad = first <= last
+        flaws += np.bincount(first[bad], minlength=tokens + 1)
+        flaws -= np.bincount(last[bad] + 1, minlength=tokens + 1)
+    whole = np.flatnonzero(np.cumsum(flaws)[: tokens - size + 1] == 0)
+    return int(whole[0]) if len(whole) else None
+
+
+def _matches(previous: Ints, starts: Ints, stops: Ints, longest: int) -> Ints:
+    """(orders, starts, longest): clipped matches of the windows by start and, from 1, length.
+
+    A window longer than what is left up to its stop has the matches of what is left.
+    """
+    orders = len(previous)
+    places = np.minimum(starts[:, None] + np.arange(longest, dtype=np.int32), stops[:, None])
+    counts = previous.take(places, axis=1) < starts[:, None]
+    for n in range(1, orders):
+        counts[n, :, :n] = False  # these begin before the window
+    return np.cumsum(counts, axis=2, dtype=np.int32)
+
+
+@dataclass(slots=True)
+class _Best:
+    """The best windows so far: of those that tie, each that beats all shorter and earlier ones."""
+
+    score: float = 0.0
+    scores: Floats = field(default_factory=lambda: np.zeros(0))
+    lengths: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
+    starts: Ints = field(default_factory=lambda: np.zeros(0, np.int32))
+
+    @property
+    def floor(self) -> float:
+        """log BLEU below which a window cannot win, rounding allowed for."""
+        return math.log(self.score - TIE) - 1e-12 if self.score > TIE else -math.inf
+
+    def add(self, logs: Floats, lengths: Ints, starts: Ints) -> None:
+        scores = np.concatenate((self.scores, np.exp(logs)))
+        lengths = np.concatenate((self.lengths, lengths))
+        starts = np.concatenate((self.starts, starts))
+        self.score = scores.max(initial=0.0)
+        order = np.lexsort((starts, lengths))
+        order = order[scores[order] >= self.score - TIE]
+        record = np.maximum.accumulate(scores[order])
+        order = order[np.concatenate(([True], scores[order][1:] > record[:-1]))]
+        self.scores, self.lengths, self.starts = scores[order], lengths[order], starts[order]
+
+
+def _search(page: TokenizedPage, evidence: Sequence[str], bleu: Bleu) -> tuple[int, int] | None:
+    """Start and length, in tokens of the page, of the best window."""
+    size = len(evidence)
+    previous = _previous(page, evidence)
+    if previous.min(initial=len(page.ids)) == len(page.ids):
+        return None
+    whole = _first_whole(previous, size)
+    if whole is not None:
+        return whole, size
+    scale = _scale(bleu, size)
+    best = _Best()
+    lengths = page.stop - page.first
+    longest = int(lengths.max())
+    by_length = scale.by_length(longest)
+
+    def logs(counts: Ints, shortest: int) -> Floats:
+        """log BLEU from ``counts`` (orders, starts, lengths from the shortest on)."""
+        longest = shortest + counts.shape[2] - 1
+        total = np.repeat(by_length[None, shortest : longest + 1], counts.shape[1], axis=0)
+        for first, last, tables in scale.bands(shortest, longest):
+            columns = slice(first - shortest, last - shortest + 1)
+            for table, matches in zip(tables, counts, strict=False):
+                total[:, columns] += table.take(matches[:, columns])
+        return total
+
+    starts = np.concatenate([np.arange(a, b, dtype=np.int32) for a, b in zip(page.first, page.stop, strict=True)])
+    stops = np.repeat(page.stop, lengths)
+    for at in range(0, len(starts), 64):
+        a, b = starts[at : at + 64], stops[at : at + 64]
+        long = int((b - a).max())
+        total = logs(_matches(previous, a, b, long), 1)
+        total[a[:, None] + np.arange(1, long + 1) > b[:, None]] = -np.inf
+        row, column = np.nonzero((total >= best.floor) & (total > -np.inf))
+        if len(row):
+            best.add(total[row, column], (column + 1).astype(np.int32), a[row])
+    return (int(best.starts[0]), int(best.lengths[0])) if best.score > 0 else None
+
+
+def best_spans(page: TokenizedPage, evidences: Iterable[str], bleu: Bleu = "sacrebleu") -> list[Span | None]:
+    """``best_span`` of each evidence in a page that was tokenised once."""
+    return [_best(page, tokens(evidence, page.tokenizer), bleu) for evidence in evidences]
+
+
+def best_span(paragraphs: Sequence[str], evidence: str, language: str = "en", bleu: Bleu = "sacrebleu") -> Span | None:
+    """The span with the highest BLEU against the evidence; None where no span scores above 0.
+
+    >>> best_span(["Rome", "Active 1999-2001 only"], "1999–2001")
+    Span(paragraph_id=1, start_character=7, end_character=16, bleu_score=1.0)
+    """
+    return best_spans(tokenize_page(paragraphs, language), [evidence], bleu)[0]
+
+
+def _best(page: TokenizedPage, evidence: Sequence[str], bleu: Bleu) -> Span | None:
+    if not evidence or not len(page.ids):
+        return None
+    window = _search(page, evidence, bleu)
+    if window is None:
+        return None
+    start, length = window
+    paragraph = int(np.searchsorted(page.first, start, side="right")) - 1
+    here = np.array([start], np.int32)
+    counts = _matches(_previous(page, evidence), here, page.stop[[paragraph]], length)[:, 0, -1]
+    return Span(
+        paragraph_id=paragraph,
+        start_character=int(page.starts[start]),
+        end_character=int(page.ends[start + length - 1]),
+        bleu_score=_score(bleu, len(evidence), length, counts.tolist()),
+    )
