@@ -2,8 +2,9 @@
 
 Datasets publish their evidence as it left a tool: Penn Treebank brackets and quotes (FEVER, Natural
 Questions), HTML tags as words (Natural Questions), links and character references (HotpotQA). Each
-rule is one function from text to text, idempotent, and an adapter names those it needs. Only
-evidence is repaired, so that it can be found in a page; an answer is published as it was given.
+rule is one function from text to text and undoes one step: what was escaped twice is still escaped
+once. An adapter names the rules it needs. Only evidence is repaired, so that it can be found in a
+page; an answer is published as it was given.
 """
 
 import html
