@@ -1,18 +1,22 @@
 """Packaging. The folders stand at the top level and are imported as kiltetl.*."""
 
+import re
+from pathlib import Path
+
 from setuptools import setup
 
 PACKAGES = {
     "kiltetl.schemas": "schemas",
     "kiltetl.transforms": "transforms",
     "kiltetl.transforms.datasets": "transforms/datasets",
+    "kiltetl.transforms.stages": "transforms/stages",
     "kiltetl.transforms.wikitext": "transforms/wikitext",
     "kiltetl.pipelines": "pipelines",
 }
 
 setup(
     name="kiltetl",
-    version="0.1.0",
+    version=re.findall(r'VERSION = "(.+)"', Path(__file__).with_name("schemas").joinpath("__init__.py").read_text())[0],
     description="Build KILT and MKQA on any Wikipedia dump, with Apache Beam",
     license="MIT",
     python_requires=">=3.10",

@@ -177,6 +177,20 @@ class Reject:
     detail: Annotated[str, "What was found, for a person."]
 
 
+@dataclass(frozen=True, slots=True)
+class ScannedTitle:
+    """What the first pass keeps of a page of namespace 0; never published."""
+
+    page_id: Annotated[Int64, "Id of the page."]
+    revision_id: Annotated[Int64, "Id of the revision."]
+    ordinal: Annotated[Int32, "Position of the page in its part."]
+    title: Annotated[str, "Title in normal form."]
+    title_hash: Annotated[Int64, "title_hash(title)."]
+    target: Annotated[str | None, "Where a redirect leads, in normal form; null for an article."]
+    target_hash: Annotated[Int64, "title_hash(target), 0 for an article."]
+    fragment: Annotated[str | None, "The section that a redirect names."]
+
+
 # --------------------------------------------------------------------------------------------
 # An example of a dataset, before it is mapped
 

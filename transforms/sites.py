@@ -27,6 +27,47 @@ CANONICAL_NAMES: dict[int, tuple[str, ...]] = {
     15: ("Category talk",),
 }
 
+# Redirect words of old exports that have no <redirect> element (newer ones name the target there).
+REDIRECT_WORDS = frozenset(
+    (
+        "#redirect",
+        "#weiterleitung",
+        "#redirection",
+        "#redirección",
+        "#redireccion",
+        "#rinvia",
+        "#redirecionamento",
+        "#doorverwijzing",
+        "#перенаправление",
+        "#przekieruj",
+        "#tam",
+        "#patrz",
+        "#omdirigering",
+        "#omdirigerer",
+        "#ohjaus",
+        "#uudelleenohjaus",
+        "#átirányítás",
+        "#přesměruj",
+        "#yönlendirme",
+        "#転送",
+        "#リダイレクト",
+        "#重定向",
+        "#넘겨주기",
+        "#تحويل",
+        "#виж",
+        "#пренасочване",
+        "#преусмери",
+        "#перенаправлення",
+        "#redirecteix",
+        "#birzuzendu",
+        "#ανακατευθυνση",
+        "#הפניה",
+        "#đổi",
+        "#alih",
+        "#lencong",
+    )
+)
+
 ENGLISH = Site(
     language="en",
     dbname="enwiki",

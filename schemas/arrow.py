@@ -1,0 +1,223 @@
+"""The Arrow side of the records: schemas, rows to tables and back, documentation.
+
+Everything here is derived from the dataclasses of ``kiltetl.schemas.records``.
+"""
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import chain
+from operator import attrgetter
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from kiltetl.schemas.records import Inline
+
+Record = TypeVar("Record")
+
+_SCALARS: dict[Any, pa.DataType] = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+_WIDTHS = {"int32": pa.int32(), "int64": pa.int64(), "float32": pa.float32()}
+
+
+class RecordError(ValueError):
+    """A value does not fit its column. The message names the column, the value and the record."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Column:
+    """One column, or one member of a struct."""
+
+    name: str
+    type: pa.DataType
+    nullable: bool
+    doc: str
+    item: Any  # the dataclass, scalar or sequence behind it
+    get: Callable[[Any], Any]
+
+    @property
+    def field(self) -> pa.Field:
+        return pa.field(self.name, self.type, self.nullable, {"description": self.doc} if self.doc else None)
+
+
+def _unwrap(hint: Any) -> tuple[Any, list[Any], bool]:
+    """A type hint without Annotated and Optional, what was annotated, and whether None is allowed."""
+    extras: list[Any] = []
+    nullable = False
+    while True:
+        origin = typing.get_origin(hint)
+        if origin is typing.Annotated:
+            extras += hint.__metadata__
+            hint = hint.__origin__
+        elif origin in (typing.Union, types.UnionType):
+            members = [member for member in typing.get_args(hint) if member is not type(None)]
+            if len(members) != 1:
+                raise TypeError(f"a column has one type, not {hint}")
+            hint, nullable = members[0], True
+        else:
+            return hint, extras, nullable
+
+
+def _data_type(hint: Any, extras: Sequence[Any] = ()) -> pa.DataType:
+    width = [_WIDTHS[extra] for extra in extras if isinstance(extra, str) and extra in _WIDTHS]
+    if width:
+        return width[0]
+    if hint in _SCALARS:
+        return _SCALARS[hint]
+    if typing.get_origin(hint) is tuple:
+        item, item_extras, nullable = _unwrap(typing.get_args(hint)[0])
+        return pa.list_(pa.field("item", _data_type(item, item_extras), nullable))
+    return pa.struct([column.field for column in columns_of(hint)])
+
+
+@cache
+def columns_of(cls: type) -> tuple[Column, ...]:
+    """The columns of a record class, in order; fields marked Inline are replaced by their own."""
+    hints = typing.get_type_hints(cls, include_extras=True)
+    columns: list[Column] = []
+    for member in dataclasses.fields(cls):
+        hint, extras, nullable = _unwrap(hints[member.name])
+        if any(isinstance(extra, Inline) for extra in extras):
+            for inner in columns_of(hint):
+                getter = attrgetter(f"{member.name}.{inner.name}")
+                columns.append(dataclasses.replace(inner, get=getter))
+            continue
+        doc = " ".join(extra for extra in extras if isinstance(extra, str) and extra not in _WIDTHS)
+        data_type = _data_type(hint, extras)
+        columns.append(Column(member.name, data_type, nullable, doc, hint, attrgetter(member.name)))
+    return tuple(columns)
+
+
+@cache
+def schema_of(cls: type) -> pa.Schema:
+    """The Arrow schema of a record class; each field's documentation is its metadata."""
+    doc = " ".join((cls.__doc__ or "").split())
+    return pa.schema([column.field for column in columns_of(cls)], {"description": doc})
+
+
+def _array(hint: Any, data_type: pa.DataType, values: Sequence[Any]) -> pa.Array:
+    """Values of one column to an Arrow array. Lists and structs are built from flat children."""
+    if not (pa.types.is_list(data_type) or pa.types.is_struct(data_type)):
+        return pa.array(values, data_type)
+    nulls = pa.array([value is None for value in values], pa.bool_())
+    if pa.types.is_list(data_type):
+        offsets = [0]
+        for value in values:
+            offsets.append(offsets[-1] + (len(value) if value is not None else 0))
+        item, _, _ = _unwrap(typing.get_args(hint)[0])
+        flat = list(chain.from_iterable(value for value in values if value is not None))
+        if None in flat and not data_type.value_field.nullable:
+            raise pa.ArrowInvalid("null inside a list")
+        items = _array(item, data_type.value_type, flat)
+        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items, type=data_type, mask=nulls)
+    columns = columns_of(hint)
+    children = [
+        _column(column, [None if value is None else column.get(value) for value in values], values)
+        for column in columns
+    ]
+    return pa.StructArray.from_arrays(children, fields=[column.field for column in columns], mask=nulls)
+
+
+def _column(column: Column, values: Sequence[Any], owners: Sequence[Any]) -> pa.Array:
+    """One column; ``owners`` are the records that the values belong to (None: a null struct)."""
+    try:
+        array = _array(column.item, column.type, values)
+    except RecordError:
+        raise
+    except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError) as error:
+        for value, owner in zip(values, owners, strict=True):
+            try:
+                _array(column.item, column.type, [value])
+            except Exception:
+                raise RecordError(
+                    f"column {column.name!r} takes {column.type}, not {value!r}, in record {_short(owner)}"
+                ) from None
+        raise RecordError(f"column {column.name!r}: {error}") from error
+    if not column.nullable and array.null_count:
+        for value, owner in zip(values, owners, strict=True):
+            if value is None and owner is not None:
+                raise RecordError(f"column {column.name!r} takes no null, in record {_short(owner)}")
+    return array
+
+
+def _short(record: Any) -> str:
+    text = repr(record)
+    return text if len(text) <= 300 else text[:300] + "…"
+
+
+def table_of(cls: type[Record], rows: Sequence[Record]) -> pa.Table:
+    """Records to a table with the schema of ``cls``; RecordError names a column that does not fit."""
+    columns = columns_of(cls)
+    arrays = [_column(column, [column.get(row) for row in rows], rows) for column in columns]
+    return pa.Table.from_arrays(arrays, schema=schema_of(cls))
+
+
+def _record(cls: Any, values: dict[str, Any]) -> Any:
+    arguments: dict[str, Any] = {}
+    hints = typing.get_type_hints(cls, include_extras=True)
+    for member in dataclasses.fields(cls):
+        hint, extras, _ = _unwrap(hints[member.name])
+        if any(isinstance(extra, Inline) for extra in extras):
+            arguments[member.name] = _record(hint, values)
+        else:
+            arguments[member.name] = _value(hint, values[member.name])
+    return cls(**arguments)
+
+
+def _value(hint: Any, value: Any) -> Any:
+    if value is None:
+        return None
+    if typing.get_origin(hint) is tuple:
+        item, _, _ = _unwrap(typing.get_args(hint)[0])
+        return tuple(_value(item, element) for element in value)
+    return _record(hint, value) if dataclasses.is_dataclass(hint) else value
+
+
+def records_of(cls: type[Record], table: pa.Table) -> Iterator[Record]:
+    """The inverse of ``table_of``."""
+    for values in table.to_pylist():
+        yield _record(cls, values)
+
+
+def schema_text(cls: type) -> str:
+    """The schema as indented text, one field a line: name, type, ``?`` where null is allowed."""
+    lines: list[str] = []
+
+    def add(columns: Sequence[Column], depth: int) -> None:
+        for column in columns:
+            inner, shown = column.item, _type_name(column.type)
+            lines.append(f"{'  ' * depth}{column.name}: {shown}{'?' if column.nullable else ''}")
+            if typing.get_origin(inner) is tuple:
+                inner, _, _ = _unwrap(typing.get_args(inner)[0])
+            if dataclasses.is_dataclass(inner):
+                add(columns_of(typing.cast(type, inner)), depth + 1)
+
+    add(columns_of(cls), 0)
+    return "\n".join(lines) + "\n"
+
+
+def _type_name(data_type: pa.DataType) -> str:
+    if pa.types.is_list(data_type):
+        return f"list<{_type_name(data_type.value_type)}>"
+    return "struct" if pa.types.is_struct(data_type) else str(data_type)
+
+
+def markdown_of(cls: type) -> str:
+    """The columns as a Markdown table, nested ones with dotted names."""
+    lines = ["| column | type | meaning |", "| --- | --- | --- |"]
+
+    def add(columns: Sequence[Column], prefix: str) -> None:
+        for column in columns:
+            inner, mark = column.item, ""
+            if typing.get_origin(inner) is tuple:
+                inner, _, _ = _unwrap(typing.get_args(inner)[0])
+                mark = "[]"
+            null = ", null allowed" if column.nullable else ""
+            lines.append(f"| `{prefix}{column.name}` | {_type_name(column.type)}{null} | {column.doc} |")
+            if dataclasses.is_dataclass(inner):
+                add(columns_of(typing.cast(type, inner)), f"{prefix}{column.name}{mark}.")
+
+    add(columns_of(cls), "")
+    return "\n".join(lines) + "\n"

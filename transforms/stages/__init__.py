@@ -1,0 +1,1 @@
+"""Beam composites: each counts, calls the pure modules and writes its own shards."""

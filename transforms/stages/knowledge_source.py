@@ -1,0 +1,510 @@
+"""Stages of the knowledge source: a dump's parts to paragraphs, pages, titles and rejects.
+
+The unit of work is a *part*: a byte range of one file of the dump. A part's pages flow from the
+file to its own shards inside one stage; page text is never shuffled, grouped or held. What joins
+parts is small: the titles (scanned in a first pass, resolved in one place) and the summaries.
+
+Parts are cut by the input alone, so the shards are the same bytes whatever the number of workers.
+Each part leaves its shards and then a marker in the staging folder; a part whose marker is there
+is not done again.
+"""
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+from urllib.parse import quote
+
+import apache_beam as beam
+from apache_beam.metrics import Metrics
+from apache_beam.pvalue import AsSingleton, PCollection
+
+from kiltetl.schemas.arrow import records_of
+from kiltetl.schemas.records import (
+    DUPLICATE_PAGE,
+    LOSSES,
+    MALFORMED_PAGE,
+    NOT_WIKITEXT,
+    OTHER_NAMESPACE,
+    PAGE_FAILED,
+    REDIRECT,
+    SKIPS,
+    History,
+    PageRow,
+    Paragraph,
+    ParagraphRow,
+    RawPage,
+    Reject,
+    ScannedTitle,
+    Site,
+    TitleRow,
+)
+from kiltetl.transforms import io
+from kiltetl.transforms.dump import (
+    DumpError,
+    Header,
+    MalformedPage,
+    compression_of,
+    decompressed,
+    is_multistream,
+    pages,
+    range_chunks,
+    read_header,
+    redirect_fragment,
+    utf8,
+)
+from kiltetl.transforms.io import FileInfo, InputError, ShardWriter
+from kiltetl.transforms.redirects import Located, TitleIndex, resolve_titles, title_hash
+from kiltetl.transforms.runner import RunFailed, advance
+from kiltetl.transforms.titles import normal_title
+from kiltetl.transforms.wikitext import Options, parse_page
+
+TABLES: dict[str, type] = {
+    "paragraphs": ParagraphRow,
+    "pages": PageRow,
+    "titles": TitleRow,
+    "rejects": Reject,
+}
+INDEX = "titles.arrow"  # the look-up made of the titles, beside the tables
+MANIFEST = "manifest.json"
+
+_SMALLEST_PART = 1 << 16
+_TEMPLATES_KEPT = 1000  # unknown template names a part reports
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One byte range of one file. ``splits`` is false where the file is read whole, from its start."""
+
+    number: int
+    path: str
+    start: int
+    end: int
+    splits: bool
+    header: Header
+    rooted: bool
+    limit: int | None = None  # pages to read, None = all
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """Where parts leave their work, and what must agree for it to be used again."""
+
+    folder: str
+    fingerprint: str
+    dump_date: str | None
+    options: Options
+
+    def path(self, name: str, number: int, suffix: str = "parquet") -> str:
+        return io.join(self.folder, f"{name}-{number:05d}.{suffix}")
+
+    def marker(self, stage: str, number: int) -> dict[str, Any] | None:
+        """Summary that a finished part left, None where it has to be done."""
+        path = self.path(stage, number, "json")
+        if not io.exists(path):
+            return None
+        found: dict[str, Any] = io.read_json(path)
+        return found["summary"] if found["fingerprint"] == self.fingerprint else None
+
+    def leave(self, stage: str, number: int, summary: dict[str, Any]) -> None:
+        io.write_json(self.path(stage, number, "json"), {"fingerprint": self.fingerprint, "summary": summary})
+
+
+def plan_parts(files: Sequence[FileInfo], part_bytes: int, limit_pages: int | None = None) -> list[Part]:
+    """Cut a dump into parts of about ``part_bytes`` of the files' own bytes.
+
+    Plain XML and multistream bz2 are cut; gz, xz and single-stream bz2 cannot be and are one part a
+    file. With ``limit_pages`` only the head of the first file is read, as one part.
+    """
+    parts: list[Part] = []
+    for info in files:
+        with io.open_binary(info.path) as stream:
+            try:
+                header, rooted = read_header(utf8((True, chunk) for chunk in decompressed(stream)))
+                stream.seek(0)
+                compression = compression_of(stream.read(8))
+                stream.seek(0)
+                encoded = stream.read(2) in (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
+                splits = (compression == "plain" and not encoded) or (
+                    compression == "bz2" and is_multistream(stream) and rooted
+                )
+            except DumpError as error:
+                raise InputError(f"{info.path}: {error}") from None
+        if limit_pages is not None:
+            return [Part(0, info.path, 0, info.size, False, header, rooted, limit_pages)]
+        starts = [0]
+        if splits:
+            starts = list(range(0, max(1, info.size - _SMALLEST_PART), part_bytes))
+        for start, end in zip(starts, [*starts[1:], info.size], strict=True):
+            parts.append(Part(len(parts), info.path, start, end, splits, header, rooted))
+    return parts
+
+
+def read_part(part: Part) -> Iterator[RawPage | MalformedPage]:
+    """The pages of a part, in order; DumpError names the file that is cut off or damaged."""
+    with io.open_binary(part.path) as raw:
+        stream: Any = io.CountingStream(raw, advance)
+        if part.splits:
+            chunks = range_chunks(stream, part.start, part.end)
+        else:
+            chunks = ((True, chunk) for chunk in decompressed(stream))
+        try:
+            yield from islice(pages(chunks, part.header, part.rooted), part.limit)
+        except DumpError as error:
+            raise DumpError(f"{part.path}: {error}; fetch the file again and compare its checksum") from None
+
+
+def scan_part(part: Part, staging: Staging) -> dict[str, Any]:
+    """First pass: titles, ids and redirect targets of namespace 0, to a file of the staging folder."""
+    done = staging.marker("scan", part.number)
+    if done is not None:
+        advance(part.end - part.start)
+        return done
+    site = part.header.site
+    counts: Counter[str] = Counter()
+    with ShardWriter(staging.path("scan", part.number), ScannedTitle) as shard:
+        for page in read_part(part):
+            counts["read"] += 1
+            if isinstance(page, MalformedPage):
+                counts[MALFORMED_PAGE] += 1
+            elif page.namespace != 0:
+                counts[OTHER_NAMESPACE] += 1
+            elif page.redirect is None and page.model != "wikitext":
+                counts[NOT_WIKITEXT] += 1
+            else:
+                title = normal_title(page.title, site)
+                target = None if page.redirect is None else normal_title(page.redirect, site)
+                shard.write(
+                    ScannedTitle(
+                        page_id=page.page_id,
+                        revision_id=page.revision_id,
+                        ordinal=page.ordinal,
+                        title=title,
+                        title_hash=title_hash(title),
+                        target=target,
+                        target_hash=0 if target is None else title_hash(target),
+                        fragment=None if target is None else redirect_fragment(page.text, part.header),
+                    )
+                )
+                counts["titles"] += 1
+    staging.leave("scan", part.number, dict(counts))
+    return dict(counts)
+
+
+def resolve(parts: Sequence[Part], staging: Staging) -> dict[str, Any]:
+    """Titles of the whole dump to the table ``titles``, the index, and what is a duplicate."""
+    done = staging.marker("resolve", 0)
+    if done is not None:
+        return done
+    scans = [io.read_table(staging.path("scan", part.number)) for part in parts]
+    resolution = resolve_titles(scans, parts[0].header.site)
+    written = 0
+    for part in parts:
+        with ShardWriter(staging.path("titles", part.number), TitleRow) as shard:
+            for row in resolution.title_rows(part.number):
+                shard.write(row)
+        written += shard.count
+        with ShardWriter(staging.path("title-rejects", part.number), Reject) as rejects:
+            for reject in resolution.rejects(part.number):
+                rejects.write(reject)
+    io.write_arrow(io.join(staging.folder, INDEX), resolution.index)
+    summary = {
+        "counts": dict(resolution.counts),
+        "titles": written,
+        "duplicates": {str(number): sorted(ordinals) for number, ordinals in resolution.duplicates.items()},
+    }
+    staging.leave("resolve", 0, summary)
+    return summary
+
+
+def parse_part(
+    part: Part, staging: Staging, index: TitleIndex, duplicates: Mapping[str, Sequence[int]]
+) -> dict[str, Any]:
+    """Second pass: the articles of a part to its shards of paragraphs, pages and rejects."""
+    done = staging.marker("parse", part.number)
+    if done is not None:
+        advance(part.end - part.start)
+        return done
+    site = part.header.site
+    replaced = frozenset(duplicates.get(str(part.number), ()))
+    counts: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
+    with (
+        ShardWriter(staging.path("paragraphs", part.number), ParagraphRow, _weight) as paragraphs,
+        ShardWriter(staging.path("pages", part.number), PageRow) as page_rows,
+        ShardWriter(staging.path("rejects", part.number), Reject) as rejects,
+    ):
+        for reject in records_of(Reject, io.read_table(staging.path("title-rejects", part.number))):
+            rejects.write(reject)
+        for page in read_part(part):
+            counts["read"] += 1
+            if isinstance(page, MalformedPage):
+                counts[MALFORMED_PAGE] += 1
+                rejects.write(
+                    Reject(
+                        "pages",
+                        page.title or f"page {page.ordinal} of {io.basename(part.path)}",
+                        MALFORMED_PAGE,
+                        page.detail,
+                    )
+                )
+                continue
+            if page.namespace != 0:
+                counts[OTHER_NAMESPACE] += 1
+                continue
+            if page.redirect is None and page.model != "wikitext":
+                counts[NOT_WIKITEXT] += 1
+                continue
+            if page.ordinal in replaced:
+                counts[DUPLICATE_PAGE] += 1
+                continue
+            if page.redirect is not None:
+                counts[REDIRECT] += 1
+                continue
+            title, page_id = normal_title(page.title, site), str(page.page_id)
+            try:
+                parsed = parse_page(title, page.text, site, staging.options)
+                found = index.find(anchor.wikipedia_title for p in parsed.paragraphs for anchor in p.anchors)
+                rows = [_resolved(paragraph, found) for paragraph in parsed.paragraphs]
+            except Exception as error:  # whatever a page does to the parser, the build goes on
+                counts[PAGE_FAILED] += 1
+                rejects.write(Reject("pages", title, PAGE_FAILED, f"{type(error).__name__}: {error}"))
+                continue
+            counts["articles"] += 1
+            counts["guards"] += parsed.guards
+            unknown.update(parsed.unknown_templates)
+            for paragraph in rows:
+                counts["anchors"] += len(paragraph.anchors)
+                counts["anchors_resolved"] += sum(anchor.wikipedia_id is not None for anchor in paragraph.anchors)
+                counts[f"kind:{paragraph.kind}"] += 1
+                paragraphs.write(ParagraphRow(page_id, title, paragraph))
+            counts["disambiguations"] += parsed.is_disambiguation
+            page_rows.write(
+                PageRow(
+                    wikipedia_id=page_id,
+                    wikipedia_title=title,
+                    categories=parsed.categories,
+                    is_disambiguation=parsed.is_disambiguation,
+                    paragraph_count=len(rows),
+                    history=_history(page, site, title, staging.dump_date),
+                )
+            )
+    counts["paragraphs"] = paragraphs.count
+    counts["pages"] = page_rows.count
+    counts["rejects"] = rejects.count
+    summary = {"counts": dict(counts), "unknown_templates": dict(unknown.most_common(_TEMPLATES_KEPT))}
+    staging.leave("parse", part.number, summary)
+    return summary
+
+
+def _weight(row: ParagraphRow) -> int:
+    return len(row.paragraph.text) + 100 * len(row.paragraph.anchors)
+
+
+def _resolved(paragraph: Paragraph, found: Mapping[str, Located]) -> Paragraph:
+    """The paragraph with the page that each of its anchors leads to."""
+    if not paragraph.anchors:
+        return paragraph
+    anchors = []
+    for anchor in paragraph.anchors:
+        if paragraph.text[anchor.start : anchor.end] != anchor.text:
+            raise AssertionError(f"anchor {anchor.text!r} is not at [{anchor.start}, {anchor.end}) of its paragraph")
+        page = found.get(anchor.wikipedia_title)
+        if page is not None:
+            anchor = replace(anchor, wikipedia_title=page.wikipedia_title, wikipedia_id=page.wikipedia_id)
+        anchors.append(anchor)
+    return replace(paragraph, anchors=tuple(anchors))
+
+
+def _history(page: RawPage, site: Site, title: str, dump_date: str | None) -> History:
+    address = site.base.partition("/wiki/")[0] if "/wiki/" in site.base else ""
+    return History(
+        pageid=page.page_id,
+        parentid=page.parent_id,
+        revid=page.revision_id,
+        pre_dump=page.timestamp[:10] <= dump_date if dump_date and page.timestamp else None,
+        timestamp=page.timestamp,
+        url=f"{address}/w/index.php?title={quote(title)}&oldid={page.revision_id}" if address else "",
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# the end: audit, publication
+
+
+def publish(
+    parts: Sequence[Part], staging: Staging, output: str, facts: Mapping[str, Any], max_reject_share: float
+) -> dict[str, Any]:
+    """Check that everything adds up, give the shards their names and write the manifest, last.
+
+    Args:
+        facts: what the manifest says beside counters and files (inputs, site, versions, parameters).
+
+    Raises:
+        RunFailed: a count does not add up, or too large a share of the pages failed.
+    """
+    scans = [_left(staging, "scan", part.number) for part in parts]
+    resolved = _left(staging, "resolve", 0)
+    parsed = [_left(staging, "parse", part.number) for part in parts]
+    counts: Counter[str] = Counter()
+    unknown: Counter[str] = Counter()
+    for summary in parsed:
+        counts.update(summary["counts"])
+        unknown.update(summary["unknown_templates"])
+    titles: Counter[str] = Counter(resolved["counts"])
+    counts["titles"], counts["redirects"] = resolved["titles"], titles["redirects"]
+    for reason in LOSSES:
+        if titles[reason]:
+            counts[reason] = titles[reason]
+
+    files = []
+    for table in TABLES:
+        for part in parts:
+            name = staging.path(table, part.number)
+            files.append((table, part.number, name, io.footer_rows(name), io.file_size(name)))
+    rows = {table: sum(rows for kind, _, _, rows, _ in files if kind == table) for table in TABLES}
+    failed = counts[MALFORMED_PAGE] + counts[PAGE_FAILED]
+    skipped = sum(counts[reason] for reason in SKIPS)
+    lost = sum(titles[reason] for reason in LOSSES)
+    _audit("pages read in the first and the second pass", sum(s.get("read", 0) for s in scans), counts["read"])
+    _audit("pages read = articles + skipped + rejected", counts["read"], counts["articles"] + skipped + failed)
+    _audit(
+        "titles scanned = articles + redirects + duplicates",
+        sum(s.get("titles", 0) for s in scans),
+        counts["articles"] + counts[PAGE_FAILED] + titles["redirects"] + titles[DUPLICATE_PAGE],
+    )
+    _audit(
+        "redirects = titles that lead to a page + rejects", titles["redirects"], rows["titles"] - titles["pages"] + lost
+    )
+    _audit("rows of paragraphs", counts["paragraphs"], rows["paragraphs"])
+    _audit("rows of pages = articles", counts["articles"], rows["pages"])
+    _audit("rows of titles", resolved["titles"], rows["titles"])
+    _audit("rows of rejects = failures + redirects that lead nowhere", failed + lost, rows["rejects"])
+    if counts["read"] and failed / counts["read"] > max_reject_share:
+        raise RunFailed(
+            f"{failed:,} of {counts['read']:,} pages failed, more than --max-reject-share {max_reject_share:g} allows; "
+            f"their titles and reasons are in {io.join(staging.folder, 'rejects-*.parquet')}"
+        )
+
+    published = []
+    for table, number, name, count, size in files:
+        shard = io.shard_name(table, number, len(parts))
+        io.move(name, io.join(output, shard))
+        published.append({"name": shard, "rows": count, "bytes": size})
+    io.move(io.join(staging.folder, INDEX), io.join(output, INDEX))
+    manifest = {
+        **facts,
+        "fingerprint": staging.fingerprint,
+        "counters": dict(sorted(counts.items())),
+        "unknown_templates": dict(sorted(unknown.most_common(100), key=lambda item: (-item[1], item[0]))),
+        "files": published,
+    }
+    io.write_json(io.join(output, MANIFEST), manifest)
+    io.delete_folder(staging.folder)
+    return manifest
+
+
+def _left(staging: Staging, stage: str, number: int) -> dict[str, Any]:
+    summary = staging.marker(stage, number)
+    if summary is None:
+        raise RunFailed(f"part {number} of stage {stage} left no marker in {staging.folder}")
+    return summary
+
+
+def _audit(what: str, left: int, right: int) -> None:
+    if left != right:
+        raise RunFailed(f"the build does not add up: {what}: {left:,} against {right:,}")
+
+
+# --------------------------------------------------------------------------------------------
+# the same, as Beam transforms
+
+
+def _counted(stage: str, counts: Mapping[str, int]) -> None:
+    for name, value in counts.items():
+        Metrics.counter(stage, name).inc(value)
+
+
+class ScanTitles(beam.PTransform):
+    """Part -> number of its titles; writes what the first pass keeps to the staging folder."""
+
+    def __init__(self, staging: Staging) -> None:
+        super().__init__()
+        self._staging = staging
+
+    def expand(self, parts: PCollection[Part]) -> PCollection[int]:
+        return parts | beam.Map(self._scan)
+
+    def _scan(self, part: Part) -> int:
+        counts = scan_part(part, self._staging)
+        _counted("titles", counts)
+        return int(counts.get("titles", 0))
+
+
+class ResolveTitles(beam.PTransform):
+    """Numbers of titles of all parts -> one number, once ``titles`` and the index stand."""
+
+    def __init__(self, parts: Sequence[Part], staging: Staging) -> None:
+        super().__init__()
+        self._parts, self._staging = tuple(parts), staging
+
+    def expand(self, scanned: PCollection[int]) -> PCollection[int]:
+        return scanned | beam.CombineGlobally(sum) | beam.Map(self._resolve)
+
+    def _resolve(self, _: int) -> int:
+        summary = resolve(self._parts, self._staging)
+        _counted("titles", summary["counts"])
+        return int(summary["titles"])
+
+
+class ParsePages(beam.PTransform):
+    """Part -> number of its articles; writes the part's shards. Begins when ``titles`` is there."""
+
+    def __init__(self, staging: Staging, titles: PCollection[int] | None = None) -> None:
+        super().__init__()
+        self._staging, self._titles = staging, titles
+
+    def expand(self, parts: PCollection[Part]) -> PCollection[int]:
+        wait = () if self._titles is None else (AsSingleton(self._titles),)
+        return parts | beam.ParDo(_ParsePart(self._staging), *wait)
+
+
+class _ParsePart(beam.DoFn):
+    def __init__(self, staging: Staging) -> None:
+        self._staging = staging
+
+    def setup(self) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self._index: TitleIndex | None = None
+
+    def process(self, part: Part, titles: int | None = None) -> Iterator[int]:
+        if self._index is None:
+            path = io.local_copy(io.join(self._staging.folder, INDEX), self._folder.name)
+            self._index = TitleIndex(io.map_arrow(path))
+            self._duplicates = _left(self._staging, "resolve", 0)["duplicates"]
+        summary = parse_part(part, self._staging, self._index, self._duplicates)
+        _counted("pages", summary["counts"])
+        yield int(summary["counts"].get("articles", 0))
+
+    def teardown(self) -> None:
+        self._index = None
+        self._folder.cleanup()
+
+
+class Publish(beam.PTransform):
+    """Numbers of articles of all parts -> one number, once the manifest stands."""
+
+    def __init__(
+        self, parts: Sequence[Part], staging: Staging, output: str, facts: Mapping[str, Any], max_reject_share: float
+    ) -> None:
+        super().__init__()
+        self._arguments = (tuple(parts), staging, output, facts, max_reject_share)
+
+    def expand(self, parsed: PCollection[int]) -> PCollection[int]:
+        return parsed | beam.CombineGlobally(sum) | beam.Map(self._publish)
+
+    def _publish(self, articles: int) -> int:
+        publish(*self._arguments)
+        return articles
