@@ -33,6 +33,7 @@ Offsets count code points of the raw paragraph, end exclusive. Scores are 0 to 1
 
 import math
 import re
+import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -321,35 +322,17 @@ def _previous(page: TokenizedPage, evidence: Sequence[str]) -> Ints:
 def _first_whole(previous: Ints, size: int) -> int | None:
     """Start of the first window that has all n-grams of the evidence, as often, and no more tokens."""
     orders, tokens = previous.shape
-    if tokens < size:
-        return None
-    matches = np.concatenate(([0], np.cumsum((previous < tokens).sum(axis=0))))
-    if (matches[size:] - matches[:-size]).max() < sum(size - n for n in range(orders)):
-        return None
-    # an n-gram that ends at q does not count in windows that start at its number, up to its own start
+    # an n-gram that ends at q is a flaw of the windows that start at its number, up to its own start
     q = np.arange(tokens)
     flaws = np.zeros(tokens + 1, np.int64)
-    for n, number in enumerate(previous):
-        last = np.minimum(number, q - n)
+    for n in range(orders):
         first = np.maximum(q - size + 1, 0)
-        bad = first <= last
-        flaws += np.bincount(first[bad], minlength=tokens + 1)
-        flaws -= np.bincount(last[bad] + 1, minlength=tokens + 1)
+        last = np.minimum(previous[n], q - n)
+        flawed = first <= last
+        flaws += np.bincount(first[flawed], minlength=tokens + 1)
+        flaws -= np.bincount(last[flawed] + 1, minlength=tokens + 1)
     whole = np.flatnonzero(np.cumsum(flaws)[: tokens - size + 1] == 0)
     return int(whole[0]) if len(whole) else None
-
-
-def _matches(previous: Ints, starts: Ints, stops: Ints, longest: int) -> Ints:
-    """(orders, starts, longest): clipped matches of the windows by start and, from 1, length.
-
-    A window longer than what is left up to its stop has the matches of what is left.
-    """
-    orders = len(previous)
-    places = np.minimum(starts[:, None] + np.arange(longest, dtype=np.int32), stops[:, None])
-    counts = previous.take(places, axis=1) < starts[:, None]
-    for n in range(1, orders):
-        counts[n, :, :n] = False  # these begin before the window
-    return np.cumsum(counts, axis=2, dtype=np.int32)
 
 
 @dataclass(slots=True)
@@ -363,57 +346,163 @@ class _Best:
 
     @property
     def floor(self) -> float:
-        """log BLEU below which a window cannot win, rounding allowed for."""
-        return math.log(self.score - TIE) - 1e-12 if self.score > TIE else -math.inf
+        """log BLEU below which no window can win, rounding allowed for."""
+        return math.log(self.score - TIE) - 1e-12 if self.score > TIE else -sys.float_info.max
 
-    def add(self, logs: Floats, lengths: Ints, starts: Ints) -> None:
-        scores = np.concatenate((self.scores, np.exp(logs)))
+    def add(self, scores: Floats, lengths: Ints, starts: Ints) -> None:
+        scores = np.concatenate((self.scores, scores))
         lengths = np.concatenate((self.lengths, lengths))
         starts = np.concatenate((self.starts, starts))
-        self.score = scores.max(initial=0.0)
+        self.score = float(scores.max())
         order = np.lexsort((starts, lengths))
         order = order[scores[order] >= self.score - TIE]
         record = np.maximum.accumulate(scores[order])
-        order = order[np.concatenate(([True], scores[order][1:] > record[:-1]))]
+        order = order[np.concatenate(([True], record[1:] > record[:-1]))]
         self.scores, self.lengths, self.starts = scores[order], lengths[order], starts[order]
 
 
-def _search(page: TokenizedPage, evidence: Sequence[str], bleu: Bleu) -> tuple[int, int] | None:
-    """Start and length, in tokens of the page, of the best window."""
-    size = len(evidence)
-    previous = _previous(page, evidence)
-    if previous.min(initial=len(page.ids)) == len(page.ids):
-        return None
-    whole = _first_whole(previous, size)
-    if whole is not None:
-        return whole, size
-    scale = _scale(bleu, size)
-    best = _Best()
-    lengths = page.stop - page.first
-    longest = int(lengths.max())
-    by_length = scale.by_length(longest)
+class _Search:
+    """One evidence in one page."""
 
-    def logs(counts: Ints, shortest: int) -> Floats:
-        """log BLEU from ``counts`` (orders, starts, lengths from the shortest on)."""
-        longest = shortest + counts.shape[2] - 1
-        total = np.repeat(by_length[None, shortest : longest + 1], counts.shape[1], axis=0)
-        for first, last, tables in scale.bands(shortest, longest):
+    def __init__(self, page: TokenizedPage, evidence: Sequence[str], bleu: Bleu) -> None:
+        self.page = page
+        self.size = len(evidence)
+        self.previous = _previous(page, evidence)
+        self.scale = _scale(bleu, self.size)
+
+    def window(self) -> tuple[int, int] | None:
+        """Start and length, in tokens of the page, of the best window."""
+        page, size = self.page, self.size
+        tokens = len(page.ids)
+        matched = (self.previous < tokens).sum(axis=0)
+        if not matched.any():
+            return None
+        until = np.concatenate(([0], np.cumsum(matched)))
+        density = until[np.minimum(np.arange(size, tokens + size), tokens)] - until[:-1]
+        if density.max() >= sum(size - n for n in range(len(self.previous))):
+            whole = _first_whole(self.previous, size)
+            if whole is not None:
+                return whole, size
+        self.by_length = self.scale.by_length(int((page.stop - page.first).max()))
+        self.best = _Best()
+        seed = int(density.argmax())
+        paragraph = int(np.searchsorted(page.first, seed, side="right")) - 1
+        starts = np.arange(max(seed - 4, page.first[paragraph]), min(seed + 5, page.stop[paragraph]), dtype=np.int32)
+        self.examine(starts, np.full(len(starts), page.stop[paragraph], np.int32), 1, 2 * size)
+
+        bounds, limits = self.paragraphs()
+        alive = bounds >= self.best.floor
+        first, stop, longest, bound = page.first[alive], page.stop[alive], limits[alive], bounds[alive]
+        width = max(1, 2 ** int(math.log2(max(size, 4) / 4)))
+        starts, stops, ends, shortest, longest, bound = first, stop, stop, np.ones_like(first), longest, bound
+        while True:
+            parent, starts = _split(starts, ends, width)
+            stops, shortest, longest, bound = stops[parent], shortest[parent], longest[parent], bound[parent]
+            ends = np.minimum(starts + width, ends[parent])
+            longest = np.minimum(longest, stops - starts)
+            keep = shortest <= longest
+            starts, stops, ends, shortest, longest, bound = (x[keep] for x in (starts, stops, ends, shortest, longest, bound))
+            order = np.argsort(-bound, kind="stable")
+            results = []
+            while len(order):
+                order = order[: int(np.searchsorted(-bound[order], -self.best.floor, side="right"))]
+                if not len(order):
+                    break
+                rows = order[: max(1, CELLS // int(longest[order[:CELLS]].max() + width))]
+                order = order[len(rows) :]
+                low, high = int(shortest[rows].min()), int(longest[rows].max())
+                if width == 1:
+                    self.examine(starts[rows], stops[rows], low, high)
+                    continue
+                logs = self.logs(starts[rows], stops[rows], width, low, high)
+                fit = logs >= self.best.floor
+                some = fit.any(axis=1)
+                fit = fit[some]
+                results.append((rows[some], low + fit.argmax(axis=1), high - fit[:, ::-1].argmax(axis=1), logs[some].max(axis=1)))
+            if width == 1:
+                break
+            rows, shortest, longest, bound = (np.concatenate(x) for x in zip(*results))
+            starts, stops, ends = starts[rows], stops[rows], ends[rows]
+            top = int(bound.argmax())
+            at = np.arange(starts[top], ends[top], dtype=np.int32)
+            self.examine(at, np.full(len(at), stops[top], np.int32), int(shortest[top]), int(longest[top]))
+            keep = bound >= self.best.floor
+            starts, stops, ends, shortest, longest, bound = (x[keep] for x in (starts, stops, ends, shortest, longest, bound))
+            width = max(1, width // 4)
+        return (int(self.best.starts[0]), int(self.best.lengths[0])) if self.best.score > 0 else None
+
+    def matches(self, starts: Ints, stops: Ints, longest: int) -> Ints:
+        """(orders, starts, longest): clipped matches of the windows by start and, from 1, length.
+
+        A window longer than what is left up to its stop has the matches of what is left.
+        """
+        places = np.minimum(starts[:, None] + np.arange(longest, dtype=np.int32), stops[:, None])
+        counts = self.previous.take(places, axis=1, mode="clip") < starts[:, None]
+        for n in range(1, len(counts)):
+            counts[n, :, :n] = False  # these begin before the window
+        return np.cumsum(counts, axis=2, dtype=np.int32)
+
+    def logs(self, starts: Ints, stops: Ints, width: int, shortest: int, longest: int) -> Floats:
+        """(starts, lengths): upper bounds of log BLEU of the windows that start in [start, start + width).
+
+        For a width of 1 it is log BLEU itself. -inf where the stop leaves no window of the length.
+        """
+        counts = self.matches(starts, stops, longest + width - 1)[:, :, shortest + width - 2 :]
+        lengths = np.arange(shortest, longest + 1)
+        if width > 1:
+            for n, count in enumerate(counts):
+                np.minimum(count, np.maximum(lengths - n, 0), out=count)
+        logs = np.where(lengths <= (stops - starts)[:, None], self.by_length[shortest : longest + 1], -np.inf)
+        for first, last, tables in self.scale.bands(shortest, longest):
             columns = slice(first - shortest, last - shortest + 1)
-            for table, matches in zip(tables, counts, strict=False):
-                total[:, columns] += table.take(matches[:, columns])
-        return total
+            for table, count in zip(tables, counts, strict=False):
+                logs[:, columns] += table.take(count[:, columns])
+        return logs
 
-    starts = np.concatenate([np.arange(a, b, dtype=np.int32) for a, b in zip(page.first, page.stop, strict=True)])
-    stops = np.repeat(page.stop, lengths)
-    for at in range(0, len(starts), 64):
-        a, b = starts[at : at + 64], stops[at : at + 64]
-        long = int((b - a).max())
-        total = logs(_matches(previous, a, b, long), 1)
-        total[a[:, None] + np.arange(1, long + 1) > b[:, None]] = -np.inf
-        row, column = np.nonzero((total >= best.floor) & (total > -np.inf))
-        if len(row):
-            best.add(total[row, column], (column + 1).astype(np.int32), a[row])
-    return (int(best.starts[0]), int(best.lengths[0])) if best.score > 0 else None
+    def examine(self, starts: Ints, stops: Ints, shortest: int, longest: int) -> None:
+        """Puts the windows that start there among the best."""
+        longest = min(longest, int((stops - starts).max(initial=0)))
+        if longest < shortest:
+            return
+        logs = self.logs(starts, stops, 1, shortest, longest)
+        top = logs.max()
+        if top < self.best.floor:
+            return
+        row, column = np.nonzero(logs >= max(self.best.floor, math.log(max(math.exp(top) - 2 * TIE, 1e-320))))
+        self.best.add(np.exp(logs[row, column]), (column + shortest).astype(np.int32), starts[row])
+
+    def paragraphs(self) -> tuple[Floats, Ints]:
+        """Upper bounds of log BLEU in each paragraph, and of the length of windows that can win."""
+        page, tokens = self.page, len(self.page.ids)
+        order, place = np.nonzero(self.previous < tokens)
+        paragraph = np.searchsorted(page.first, place, side="right") - 1
+        counts = self.previous[order, place] < page.first[paragraph]
+        shape = (len(self.previous), len(page.first))
+        totals = np.bincount((order * shape[1] + paragraph)[counts], minlength=shape[0] * shape[1]).reshape(shape)
+        lengths = page.stop - page.first
+        bounds = np.full(shape[1], -np.inf)
+        for first, last, tables in self.scale.bands(1, len(self.by_length) - 1):
+            part = np.zeros(shape[1])
+            for n, (table, total) in enumerate(zip(tables, totals, strict=False)):
+                part += table.take(np.minimum(total, last - n))
+            peak = np.maximum.accumulate(self.by_length[first : last + 1])
+            here = np.where(lengths < first, -np.inf, part + peak.take(lengths - first, mode="clip"))
+            np.maximum(bounds, here, out=bounds)
+        falling = max(self.size, first)
+        limits = np.searchsorted(-self.by_length[falling:], part - self.best.floor, side="right") + falling - 1
+        return bounds, np.minimum(limits, lengths).astype(np.int32)
+
+
+def _split(starts: Ints, ends: Ints, width: int) -> tuple[Ints, Ints]:
+    """Blocks of ``width`` that cover the ranges: the range of each and its start."""
+    pieces = -(-(ends - starts) // width)
+    parent = np.repeat(np.arange(len(starts)), pieces)
+    behind = np.cumsum(pieces)
+    number = np.arange(len(parent)) - (behind - pieces)[parent]
+    return parent, (starts[parent] + number * width).astype(np.int32)
+
+
+CELLS = 1 << 14
 
 
 def best_spans(page: TokenizedPage, evidences: Iterable[str], bleu: Bleu = "sacrebleu") -> list[Span | None]:
@@ -433,13 +522,13 @@ def best_span(paragraphs: Sequence[str], evidence: str, language: str = "en", bl
 def _best(page: TokenizedPage, evidence: Sequence[str], bleu: Bleu) -> Span | None:
     if not evidence or not len(page.ids):
         return None
-    window = _search(page, evidence, bleu)
+    search = _Search(page, evidence, bleu)
+    window = search.window()
     if window is None:
         return None
     start, length = window
     paragraph = int(np.searchsorted(page.first, start, side="right")) - 1
-    here = np.array([start], np.int32)
-    counts = _matches(_previous(page, evidence), here, page.stop[[paragraph]], length)[:, 0, -1]
+    counts = search.matches(np.array([start], np.int32), page.stop[[paragraph]], length)[:, 0, -1]
     return Span(
         paragraph_id=paragraph,
         start_character=int(page.starts[start]),
