@@ -1,0 +1,93 @@
+"""Wikitext to paragraphs: what a reader of the page sees as running text, and the links in it.
+
+``parse_page`` goes through a page in stages, each linear in its length:
+
+1. ``cut.opaque``: comments, references, galleries out; nowiki, pre and math to literal text
+2. ``templates.Expansion``: templates rendered from the table of ``renderers``, the others out
+3. ``cut.tables``, ``cut.links``: tables, files, categories and links to other languages out
+4. ``inline``: switches, quotes and HTML tags out, blocks on lines of their own
+5. ``assemble.rows``: lines to rows, links through mwparserfromhell, clean text, offsets last
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Literal
+
+from kiltetl.schemas.records import ParsedPage, Site
+from kiltetl.transforms.sites import ENGLISH
+from kiltetl.transforms.titles import upper_first
+from kiltetl.transforms.wikitext import assemble, cut, inline, renderers
+from kiltetl.transforms.wikitext.languages import DISAMBIGUATION_TEMPLATES
+from kiltetl.transforms.wikitext.templates import Expansion, normal_name
+
+__all__ = ["Options", "parse_page"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Where users differ about what is text.
+
+    Attributes:
+        tables: "drop" leaves tables out; "cells" makes each row a paragraph, its cells parted by " | ".
+        math: "source" shows the TeX source of a formula; "drop" leaves formulas out.
+        templates: further templates, name to form (see templates.py); these go before the built-in table.
+        disambiguation: names of further templates that mark a disambiguation page.
+    """
+
+    tables: Literal["drop", "cells"] = "drop"
+    math: Literal["source", "drop"] = "source"
+    templates: Mapping[str, str] = field(default_factory=dict, hash=False)
+    disambiguation: frozenset[str] = frozenset()
+
+
+def parse_page(title: str, wikitext: str, site: Site = ENGLISH, options: Options = Options()) -> ParsedPage:  # noqa: B008
+    """The rows, categories and counts of a page."""
+    find = _finder(tuple(sorted(options.templates.items())))
+    categories: list[str] = []
+    linker = inline.Linker(title, site)
+
+    text = cut.opaque(cut.scrub(wikitext), assemble.decoded, options.math == "source")
+    expansion = Expansion(text, find, renderers.functions(title, site))
+    text, unclosed_tables = cut.tables(expansion.text, options.tables == "cells")
+    text = cut.links(text, _prefixes(site), categories)
+    text, is_disambiguation = inline.without_switches(text)
+    text = inline.without_tags(inline.without_quotes(text))
+    paragraphs = assemble.rows(title, text, linker)
+
+    return ParsedPage(
+        paragraphs=paragraphs,
+        categories=_category_names(categories, site),
+        is_disambiguation=is_disambiguation or _is_disambiguation(expansion.names, options),
+        unknown_templates=dict(expansion.unknown),
+        guards=expansion.guards + unclosed_tables + linker.guards,
+    )
+
+
+@lru_cache(maxsize=16)
+def _finder(templates: tuple[tuple[str, str], ...]) -> "renderers.Finder":
+    return renderers.finder(dict(templates))
+
+
+@lru_cache(maxsize=64)
+def _prefixes(site: Site) -> cut.Prefixes:
+    return cut.Prefixes(site)
+
+
+def _is_disambiguation(names: set[str], options: Options) -> bool:
+    if names & DISAMBIGUATION_TEMPLATES:
+        return True
+    return bool(options.disambiguation) and bool(names & {normal_name(name) for name in options.disambiguation})
+
+
+def _category_names(written: list[str], site: Site) -> tuple[str, ...]:
+    """Names of categories as titles have them, each once, in page order."""
+    names = []
+    for name in written:
+        name = " ".join(assemble.decoded(name).replace("_", " ").translate(_NO_MARKS).split())
+        if name:
+            names.append(upper_first(name) if site.first_letter else name)
+    return tuple(dict.fromkeys(names))
+
+
+_NO_MARKS = dict.fromkeys(range(1, 8))

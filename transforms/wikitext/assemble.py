@@ -1,0 +1,268 @@
+"""Lines of marked text to rows: paragraphs, items and headings; clean text, and offsets last."""
+
+import html
+import re
+from typing import Final
+
+from kiltetl.schemas.records import Anchor, Paragraph
+from kiltetl.transforms.wikitext.inline import Linker
+from kiltetl.transforms.wikitext.marks import EDGE, HEADING, HOLE, LABEL, LINK, LINK_END
+
+# --------------------------------------------------------------------------------------------
+# Clean text
+
+_REFERENCE = re.compile("&(?:#[0-9]{1,9}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z][A-Za-z0-9]{1,31});")
+# soft hyphen, zero-width space, direction marks and embeddings, word joiner, isolates, byte order mark;
+# the zero-width joiners U+200C and U+200D stay, Persian and Indic scripts are written with them
+_INVISIBLE = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
+
+
+def decoded(text: str) -> str:
+    """The text with its character references decoded once; what is none stays as it is.
+
+    >>> decoded("&ndash; &#x41; &bogus; &amp;nbsp; R&D")
+    '– A &bogus; &nbsp; R&D'
+    """
+    return _REFERENCE.sub(_character, text) if "&" in text else text
+
+
+def _character(found: "re.Match[str]") -> str:
+    reference = found[0]
+    if reference[1] == "#":
+        number = int(reference[3:-1], 16) if reference[2] in "xX" else int(reference[2:-1])
+        legal = number in (9, 10, 13) or 32 <= number < 0xD800 or 0xE000 <= number <= 0xFFFD or 0x10000 <= number < 0x110000
+        if not legal or number == 127:
+            return reference
+        return html.unescape(reference)
+    return html.entities.html5.get(reference[1:], reference)
+
+
+_LINK_START = f"{LINK}[0-9]+{LABEL}"
+_SPACE_IN_FRONT = re.compile(f"({_LINK_START}) ")
+_MARK = re.compile(f"{LINK}([0-9]+){LABEL}|({LINK_END})")
+
+# what a hole leaves around it: see _mended
+_HOLES = re.compile(f"[ {HOLE}]*{HOLE}[ {HOLE}]*")
+_EMPTY_BRACKETS = re.compile(rf" ?[(\[] ?{HOLE}(?: ?[,;:]? ?{HOLE}?)* ?[,;:]? ?[)\]]")
+_AFTER_BRACKET = re.compile(rf"([(\[]) ?{HOLE} ?(?:[,;:] ?{HOLE}? ?)*")
+_BEFORE_BRACKET = re.compile(rf"(?:[,;:] ?)?(?<! ) ?{HOLE} ?([)\]])")
+_DOUBLED_MARK = re.compile(rf"[,;:] {HOLE} ?([,;:.])(?= |$|{HOLE})")
+_BEFORE_MARK = re.compile(rf" {HOLE} ?(?=(?:{LINK_END})?[,;:.!?](?:[ \"'”’)\]]|$|{HOLE}|{LINK}))")
+_AT_START = re.compile(rf"^ ?{HOLE} ?[,;:] ?")
+
+
+def _mended(text: str) -> str:
+    """The text without holes, and without what only made sense with what stood there.
+
+    ``(HOLE)`` goes, ``(HOLE; born`` loses its mark, ``word HOLE, word`` its space. Text that had no
+    hole is left alone: a page on programming keeps its ``main()``.
+    """
+    text = _HOLES.sub(lambda found: f" {HOLE} " if " " in found[0] else HOLE, text)
+    if "(" in text or "[" in text:
+        text = _EMPTY_BRACKETS.sub(f" {HOLE} ", text)
+        text = _HOLES.sub(lambda found: f" {HOLE} " if " " in found[0] else HOLE, text)
+        text = _AFTER_BRACKET.sub(r"\1", text)
+    if ")" in text or "]" in text:
+        text = _BEFORE_BRACKET.sub(r"\1", text)
+    text = _AT_START.sub("", text)
+    text = _DOUBLED_MARK.sub(r"\1", text)
+    text = _BEFORE_MARK.sub("", text)
+    return text.replace(f" {HOLE} ", " ").replace(HOLE, "")
+
+
+def clean(marked: str, linker: Linker) -> tuple[str, tuple[Anchor, ...]]:
+    """Text and anchors of a row. All cleaning is done before offsets are counted."""
+    if "&" in marked:
+        marked = decoded(marked)
+    if EDGE in marked:
+        marked = marked.replace(EDGE, "")
+    if not marked.isascii():
+        marked = _INVISIBLE.sub("", marked)
+    marked = " ".join(marked.split())
+    if LINK in marked:
+        while f"{LABEL} " in marked:
+            marked = _SPACE_IN_FRONT.sub(r" \1", marked)
+            if f"{LABEL} " in marked and not _SPACE_IN_FRONT.search(marked):
+                break
+        marked = marked.replace(f" {LINK_END}", f"{LINK_END} ")
+        if "  " in marked:
+            marked = " ".join(marked.split())
+    if HOLE in marked:
+        marked = _mended(marked)
+        if not any(character.isalnum() for character in marked):
+            return "", ()
+        marked = " ".join(marked.split())
+    if LINK not in marked:
+        return marked.strip(), ()
+    return _with_offsets(marked.strip(), linker)
+
+
+def _with_offsets(marked: str, linker: Linker) -> tuple[str, tuple[Anchor, ...]]:
+    """Takes the marks of anchors out of clean text and counts where they stood."""
+    out: list[str] = []
+    anchors: list[Anchor] = []
+    position = length = start = 0
+    number = -1
+    for mark in _MARK.finditer(marked):
+        piece = marked[position : mark.start()]
+        out.append(piece)
+        length += len(piece)
+        position = mark.end()
+        if mark[1]:
+            number, start = int(mark[1]), length
+        elif number >= 0:
+            if length > start:
+                href, fragment, title = linker.targets[number]
+                anchors.append(Anchor("", href, fragment, start, length, title))
+            number = -1
+    out.append(marked[position:])
+    text = "".join(out)
+    return text, tuple(
+        Anchor(text[a.start : a.end], a.href, a.fragment, a.start, a.end, a.wikipedia_title) for a in anchors
+    )
+
+
+# --------------------------------------------------------------------------------------------
+# Rows
+
+_HEADING = re.compile(r"(={1,6})(.*?)(={1,6})[ \t]*", re.DOTALL)
+_PREFIX_CHARACTERS: Final = "*#:;"
+_TERM_END = re.compile(rf"(?:https?|ftp)://[^\s{HOLE}]*|{LINK}[^{LINK_END}]*{LINK_END}|(&[#\w]{{1,32}};)|(:)")
+
+
+def rows(title: str, text: str, linker: Linker) -> tuple[Paragraph, ...]:
+    """The rows of a page whose text has nothing left but lines and links."""
+    builder = _Rows(title, linker)
+    for line in text.split("\n"):
+        builder.add(line)
+    return builder.finished()
+
+
+class _Rows:
+    """Takes lines one by one; holds a paragraph until it ends, and headings until something follows."""
+
+    def __init__(self, title: str, linker: Linker) -> None:
+        self._linker = linker
+        self._rows = [Paragraph(0, "title", None, (), title)]
+        self._lines: list[str] = []
+        self._preformatted = False
+        self._path: list[tuple[int, str]] = []  # levels and headings that are open
+        self._section: tuple[str, ...] = ()
+        self._waiting: list[tuple[int, tuple[str, ...], str, tuple[Anchor, ...]]] = []
+        self._list = ""  # prefix of the line before, if it was an item
+        self._numbers: list[int] = []
+
+    def finished(self) -> tuple[Paragraph, ...]:
+        self._end_paragraph()
+        return tuple(self._rows)
+
+    def add(self, line: str) -> None:
+        """One line of the page."""
+        first = line[:1]
+        if first == HOLE or (first in " \t" and HOLE in line):
+            # what was taken out at the start of a line took the start with it
+            line = line.lstrip(f"{HOLE} \t")
+            first = line[:1]
+            hole = HOLE
+        else:
+            hole = ""
+        if not first or line.isspace():
+            self._end_paragraph()
+            self._list = ""
+            return
+        if first == HEADING:
+            self._heading(int(line[1]), line[2:])
+        elif first == "=" and self._is_heading(line):
+            pass
+        elif first in _PREFIX_CHARACTERS:
+            self._item(line)
+        else:
+            self._list = ""
+            if first == "-" and line.startswith("----"):
+                self._end_paragraph()
+                line = line.lstrip("-")
+                if line.strip():
+                    self._lines.append(self._linker.marked(line))
+                return
+            preformatted = first == " " and not hole
+            if preformatted != self._preformatted:
+                self._end_paragraph()
+                self._preformatted = preformatted
+            self._lines.append(hole + self._linker.marked(line))
+
+    def _is_heading(self, line: str) -> bool:
+        """Takes a line as a heading if it is one: ``== A ==``, of signs alone the middle is the text."""
+        stripped = line.rstrip(f" \t{HOLE}{EDGE}")
+        left = len(stripped) - len(stripped.lstrip("="))
+        if left == len(stripped):
+            if left < 3:
+                return False
+            level = min((left - 1) // 2, 6)
+            self._heading(level, stripped[level : left - level])
+            return True
+        right = len(stripped) - len(stripped.rstrip("="))
+        if not right:
+            return False
+        level = min(left, right, 6)
+        self._heading(level, stripped[level : len(stripped) - level])
+        return True
+
+    def _heading(self, level: int, text: str) -> None:
+        self._end_paragraph()
+        self._list = ""
+        shown, anchors = clean(self._linker.marked(text), self._linker)
+        self._path = [(other, name) for other, name in self._path if other < level]
+        self._waiting = [waiting for waiting in self._waiting if waiting[0] < level]
+        if shown:
+            self._path.append((level, shown))
+        self._section = tuple(name for _, name in self._path)
+        if shown:
+            self._waiting.append((level, self._section, shown, anchors))
+
+    def _item(self, line: str) -> None:
+        self._end_paragraph()
+        body = line.lstrip(_PREFIX_CHARACTERS)
+        prefix = line[: len(line) - len(body)]
+        marked = self._linker.marked(body)
+        same = 0
+        for one, other in zip(self._list.replace(";", ":"), prefix.replace(";", ":"), strict=False):
+            if one != other:
+                break
+            same += 1
+        numbers = self._numbers[:same] if self._list else []
+        numbers += [1] * (len(prefix) - len(numbers) - 1) + [0] * (len(prefix) > len(numbers))
+        numbers[-1] += 1
+        self._numbers, self._list = numbers, prefix
+        match prefix[-1]:
+            case "#":
+                self._row("list_item", f"{numbers[-1]}.", marked)
+            case "*":
+                self._row("list_item", "-", marked)
+            case ";":
+                for part in _term_and_definition(marked):
+                    self._row("paragraph", None, part)
+            case _:
+                self._row("paragraph", None, marked)
+
+    def _end_paragraph(self) -> None:
+        if self._lines:
+            self._row("paragraph", None, " ".join(self._lines))
+            self._lines = []
+        self._preformatted = False
+
+    def _row(self, kind: str, marker: str | None, marked: str) -> None:
+        text, anchors = clean(marked, self._linker)
+        if not text:
+            return
+        for _, section, heading, heading_anchors in self._waiting:
+            self._rows.append(Paragraph(len(self._rows), "section", None, section, heading, heading_anchors))
+        self._waiting.clear()
+        self._rows.append(Paragraph(len(self._rows), kind, marker, self._section, text, anchors))
+
+
+def _term_and_definition(marked: str) -> list[str]:
+    """Splits ``; term : definition`` at the first colon outside links and addresses."""
+    for found in _TERM_END.finditer(marked):
+        if found[2]:
+            return [marked[: found.start()], marked[found.end() :]]
+    return [marked]
