@@ -7,11 +7,25 @@ in silence (its timer thread clears a buffer that a writer still fills; off at l
 in one process are refused: they share the fault and gain nothing from Python.
 """
 
+import atexit
+import contextlib
 import logging
 import multiprocessing
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+import os
+import re
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    wait,
+)
 from functools import partial
 from typing import Any, TypeVar
 
@@ -80,36 +94,82 @@ def run(draw: Draw, options: PipelineOptions, workers: int = 1) -> dict[str, int
     else:
         pipeline = beam.Pipeline(options=options)
     draw(pipeline)
-    result = pipeline.run()
-    if getattr(result, "state", None) is None or options.view_as(StandardOptions).no_wait_until_finish:
-        return {}
-    state = result.wait_until_finish()
+    try:
+        result = pipeline.run()
+        if options.view_as(StandardOptions).no_wait_until_finish or getattr(result, "state", None) is None:
+            return {}
+        state = result.wait_until_finish()
+    except RuntimeError as error:
+        raise RunFailed(_cause(str(error))) from error
     if state != PipelineState.DONE:
         raise RunFailed(f"the pipeline ended in state {state}")
     counters = result.metrics().query()["counters"]
     return {f"{c.key.metric.namespace}/{c.key.metric.name}": c.committed for c in counters}
 
 
+def _cause(text: str) -> str:
+    """What went wrong, out of the traceback that Beam makes the message of its own error."""
+    lines = [
+        line for line in text.strip().splitlines() if re.match(r"[A-Za-z_][\w.]*(Error|Failed|Exception|Exit)\b", line)
+    ]
+    last = re.sub(r"\s*\[while running '.*$", "", lines[-1] if lines else text.strip().splitlines()[-1])
+    return re.sub(r"^kiltetl\.[\w.]*\.(DumpError|InputError|RunFailed): ", "", last)
+
+
 # --------------------------------------------------------------------------------------------
 # a big build on one machine: one small graph a part, in as many processes as asked for
 
-_progress: Any = None  # shared between the processes of run_each
+_PROGRESS = "KILTETL_PROGRESS"  # names a file that grows by a byte for each _STEP of work, by any process
+_STEP = 1 << 16
+_pending = 0
 
 
 def advance(amount: int) -> None:
-    """Report work done (bytes read); where nobody listens, nothing happens."""
-    if _progress is not None:
-        with _progress.get_lock():
-            _progress.value += amount
+    """Report work done (bytes read), from any process; where nobody watches, nothing happens."""
+    global _pending
+    path = os.environ.get(_PROGRESS)
+    if path:
+        _pending += amount
+        steps, _pending = divmod(_pending, _STEP)
+        if steps:
+            with contextlib.suppress(OSError), open(path, "ab") as file:
+                file.write(b"." * steps)
 
 
-def _listen(counter: Any) -> None:
-    global _progress
-    _progress = counter
+@contextlib.contextmanager
+def watched(report: Callable[[int], None]) -> Iterator[None]:
+    """While the block runs, ``report`` is told a few times a second of the work done since."""
+    path = os.environ.get(_PROGRESS)
+    if not path:
+        folder = tempfile.mkdtemp(prefix="kiltetl-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        path = os.environ[_PROGRESS] = os.path.join(folder, "progress")
+        with open(path, "wb"):
+            pass
+    told = os.path.getsize(path)
+    ended = threading.Event()
+
+    def watch() -> None:
+        nonlocal told
+        while not ended.wait(0.2):
+            now = os.path.getsize(path)
+            report((now - told) * _STEP)
+            told = now
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _silence() -> None:
     logging.getLogger("apache_beam").setLevel(logging.ERROR)
 
 
-def _run_one(draw: Callable[[beam.Pipeline, Any], Any], item: Any, arguments: Sequence[str]) -> None:
+def _run_item(draw: Callable[[beam.Pipeline, Any], Any], item: Any, arguments: Sequence[str]) -> None:
     run(partial(_draw_item, draw, item), beam_options(arguments))
 
 
@@ -117,36 +177,40 @@ def _draw_item(draw: Callable[[beam.Pipeline, Any], Any], item: Any, root: beam.
     draw(root, item)
 
 
-def run_each(
-    draw: Callable[[beam.Pipeline, Item], Any],
-    items: Sequence[Item],
-    workers: int,
-    arguments: Sequence[str] = (),
-    report: Callable[[int], None] = lambda amount: None,
-) -> None:
-    """Run one graph for each item, ``workers`` at a time, each in a process of its own.
+class Workers:
+    """Runs small graphs side by side, each in one of ``count`` processes (in this one for a count of 1).
 
-    Args:
-        draw: a module-level function (or partial of one): it travels to other processes.
-        arguments: Beam options for each graph.
-        report: called a few times a second with the amount done since the last call.
-
-    The first failure ends the run; the items that were under way are finished.
+    A context manager. Processes are spawned, so a ``draw`` must be a function of a module, or a
+    partial of one.
     """
-    context = multiprocessing.get_context("spawn")
-    counter = context.Value("q", 0)
-    told = 0
-    with ProcessPoolExecutor(min(workers, len(items)) or 1, context, initializer=_listen, initargs=(counter,)) as pool:
-        waiting: set[Future[None]] = {pool.submit(_run_one, draw, item, tuple(arguments)) for item in items}
+
+    def __init__(self, count: int, arguments: Sequence[str] = ()) -> None:
+        self._arguments = tuple(arguments)
+        self._pool: Executor
+        if count > 1:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(count, context, initializer=_silence)
+        else:
+            self._pool = ThreadPoolExecutor(1, initializer=_silence)
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def run_each(self, draw: Callable[[beam.Pipeline, Item], Any], items: Sequence[Item]) -> None:
+        """Run one graph for each item.
+
+        The first failure ends the run; items under way are finished, the others not begun.
+        """
+        waiting: set[Future[None]] = {self._pool.submit(_run_item, draw, item, self._arguments) for item in items}
         try:
             while waiting:
-                done, waiting = wait(waiting, timeout=0.2, return_when=FIRST_COMPLETED)
+                done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in done:
                     future.result()
-                amount = counter.value
-                report(amount - told)
-                told = amount
-        except BrokenProcessPool:
+        except BrokenExecutor:
             raise RunFailed("a worker process was killed, perhaps for want of memory: try fewer --workers") from None
         finally:
             for future in waiting:

@@ -98,6 +98,7 @@ DATASET = Dataset(
     task="fact checking",
     read=read,
     read_evidence=read_evidence,
+    evidence_required=True,
     splits=("train", "validation", "test"),
     row_example='{"id": 8, "label": "SUPPORTS", "claim": "Kites fly.", "evidence": [[[1, 1, "Flight", 0]]]}',
     licence="CC BY-SA 3.0",

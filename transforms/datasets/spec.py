@@ -42,6 +42,7 @@ class Dataset:
         row_example: one raw row, for the error a user sees who names a file of another format.
         read_evidence: for a dataset whose evidence text stands in files of its own: one row of
             those files to pages. ``Evidence.source_page`` is looked up among their keys.
+        evidence_required: whether no row can be mapped without those files.
         needs_knowledge_source: False for a dataset that names no page.
         published_drop: share of dev and test that the paper's mapping discards, in percent.
         published_size: records a split in the paper.
@@ -59,6 +60,7 @@ class Dataset:
     source: Literal["jsonl", "json"] = "jsonl"
     items: str = "item"
     read_evidence: Callable[[Row], Iterator[SourcePage]] | None = None
+    evidence_required: bool = False
     needs_knowledge_source: bool = True
     published_size: Mapping[str, int] | None = None
     published_drop: Mapping[str, float] | None = None

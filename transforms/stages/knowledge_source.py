@@ -11,7 +11,7 @@ is not done again.
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -19,7 +19,7 @@ from urllib.parse import quote
 
 import apache_beam as beam
 from apache_beam.metrics import Metrics
-from apache_beam.pvalue import AsSingleton, PCollection
+from apache_beam.pvalue import AsIter, AsSingleton, PCollection
 
 from kiltetl.schemas.arrow import records_of
 from kiltetl.schemas.records import (
@@ -154,6 +154,26 @@ def read_part(part: Part) -> Iterator[RawPage | MalformedPage]:
             yield from islice(pages(chunks, part.header, part.rooted), part.limit)
         except DumpError as error:
             raise DumpError(f"{part.path}: {error}; fetch the file again and compare its checksum") from None
+
+
+def hash_input(number: int, info: FileInfo, staging: Staging) -> dict[str, Any]:
+    """Digest of one file of the dump, held against a checksum file beside it where there is one."""
+    published = io.published_digest(info.path)
+    algorithms = {"sha1"} | ({published[0]} if published else set())
+    found = io.digests(info.path, sorted(algorithms), advance)
+    if published and found[published[0]] != published[1]:
+        raise RunFailed(
+            f"{info.path}: its {published[0]} is {found[published[0]]}, but {published[2]} says {published[1]}; "
+            "fetch the file again"
+        )
+    summary = {
+        "name": io.basename(info.path),
+        "size": info.size,
+        "sha1": found["sha1"],
+        "verified_against": io.basename(published[2]) if published else None,
+    }
+    staging.leave("input", number, summary)
+    return summary
 
 
 def scan_part(part: Part, staging: Staging) -> dict[str, Any]:
@@ -335,7 +355,7 @@ def _history(page: RawPage, site: Site, title: str, dump_date: str | None) -> Hi
 
 
 def publish(
-    parts: Sequence[Part], staging: Staging, output: str, facts: Mapping[str, Any], max_reject_share: float
+    inputs: int, parts: Sequence[Part], staging: Staging, output: str, facts: Mapping[str, Any], max_reject_share: float
 ) -> dict[str, Any]:
     """Check that everything adds up, give the shards their names and write the manifest, last.
 
@@ -345,6 +365,7 @@ def publish(
     Raises:
         RunFailed: a count does not add up, or too large a share of the pages failed.
     """
+    read = [_left(staging, "input", number) for number in range(inputs)]
     scans = [_left(staging, "scan", part.number) for part in parts]
     resolved = _left(staging, "resolve", 0)
     parsed = [_left(staging, "parse", part.number) for part in parts]
@@ -396,6 +417,7 @@ def publish(
     io.move(io.join(staging.folder, INDEX), io.join(output, INDEX))
     manifest = {
         **facts,
+        "inputs": read,
         "fingerprint": staging.fingerprint,
         "counters": dict(sorted(counts.items())),
         "unknown_templates": dict(sorted(unknown.most_common(100), key=lambda item: (-item[1], item[0]))),
@@ -425,6 +447,21 @@ def _audit(what: str, left: int, right: int) -> None:
 def _counted(stage: str, counts: Mapping[str, int]) -> None:
     for name, value in counts.items():
         Metrics.counter(stage, name).inc(value)
+
+
+class HashInput(beam.PTransform):
+    """(number, file of the dump) -> number; leaves its checksum, or fails where another was published."""
+
+    def __init__(self, staging: Staging) -> None:
+        super().__init__()
+        self._staging = staging
+
+    def expand(self, files: PCollection[tuple[int, FileInfo]]) -> PCollection[int]:
+        return files | beam.MapTuple(self._hash)
+
+    def _hash(self, number: int, info: FileInfo) -> int:
+        hash_input(number, info, self._staging)
+        return number
 
 
 class ScanTitles(beam.PTransform):
@@ -497,14 +534,23 @@ class Publish(beam.PTransform):
     """Numbers of articles of all parts -> one number, once the manifest stands."""
 
     def __init__(
-        self, parts: Sequence[Part], staging: Staging, output: str, facts: Mapping[str, Any], max_reject_share: float
+        self,
+        inputs: int,
+        parts: Sequence[Part],
+        staging: Staging,
+        output: str,
+        facts: Mapping[str, Any],
+        max_reject_share: float,
+        hashed: PCollection[int] | None = None,
     ) -> None:
         super().__init__()
-        self._arguments = (tuple(parts), staging, output, facts, max_reject_share)
+        self._arguments = (inputs, tuple(parts), staging, output, facts, max_reject_share)
+        self._hashed = hashed
 
     def expand(self, parsed: PCollection[int]) -> PCollection[int]:
-        return parsed | beam.CombineGlobally(sum) | beam.Map(self._publish)
+        wait = () if self._hashed is None else (AsIter(self._hashed),)
+        return parsed | beam.CombineGlobally(sum) | beam.Map(self._publish, *wait)
 
-    def _publish(self, articles: int) -> int:
+    def _publish(self, articles: int, hashed: Iterable[int] = ()) -> int:
         publish(*self._arguments)
         return articles

@@ -1,0 +1,185 @@
+"""What a person sees: progress, tables, errors and exit statuses; and arguments all commands share."""
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from kiltetl.transforms.dump import DumpError
+from kiltetl.transforms.io import InputError
+from kiltetl.transforms.runner import RunFailed
+
+USER_ERROR = 2
+RUN_FAILED = 1
+INTERRUPTED = 130
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse without abbreviations; what follows a bare ``--`` is Beam's and left alone."""
+
+    def __init__(self, description: str, epilog: str = "", prog: str | None = None) -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=epilog,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message}; see {self.prog} --help")
+
+
+def split_beam_options(arguments: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Arguments of the command, and those after a bare ``--``."""
+    arguments = list(arguments)
+    if "--" in arguments:
+        cut = arguments.index("--")
+        return arguments[:cut], tuple(arguments[cut + 1 :])
+    return arguments, ()
+
+
+def add_common_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--quiet", action="store_true", help="print errors only")
+    parser.add_argument("--no-color", action="store_true", help="no colour, no bar")
+    parser.add_argument("--dry-run", action="store_true", help="say what would be read, written and needed, and stop")
+
+
+def positive(text: str) -> int:
+    """An argparse type: a whole number of 1 or more."""
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
+    return value
+
+
+def share(text: str) -> float:
+    """An argparse type: a share between 0 and 1."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share between 0 and 1 (0.001 = 0.1 %)")
+    return value
+
+
+class Console:
+    """Progress and messages on standard error, results on standard output."""
+
+    def __init__(self, quiet: bool = False, color: bool = True) -> None:
+        self.quiet = quiet
+        self._fancy = color and not quiet and sys.stderr.isatty() and "NO_COLOR" not in os.environ
+
+    def say(self, text: str = "") -> None:
+        if not self.quiet:
+            print(text, flush=True)
+
+    def warn(self, text: str) -> None:
+        print(self._paint("33", f"warning: {text}"), file=sys.stderr, flush=True)
+
+    def _paint(self, code: str, text: str) -> str:
+        return f"\033[{code}m{text}\033[0m" if self._fancy else text
+
+    def progress(self, what: str, total: int = 1) -> "Progress":
+        return Progress(what, total, self.quiet, self._fancy)
+
+
+class Progress:
+    """Progress of one stage, in bytes: a bar with the time left on a terminal, a line a tenth elsewhere."""
+
+    def __init__(self, what: str, total: int, quiet: bool, fancy: bool) -> None:
+        self._what, self._total, self._quiet, self._fancy = what, max(total, 1), quiet, fancy
+        self._done, self._tenths = 0, 0
+        self._start = time.monotonic()
+
+    def __enter__(self) -> Callable[[int], None]:
+        if not self._quiet and not self._fancy:
+            print(f"{self._what} …", file=sys.stderr, flush=True)
+        return self.advance
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        if self._quiet:
+            return
+        took = time.monotonic() - self._start
+        if self._fancy:
+            print("\r\033[K", end="", file=sys.stderr)
+        if kind is None:
+            print(f"{self._what}: done in {duration(took)}", file=sys.stderr, flush=True)
+
+    def advance(self, amount: int) -> None:
+        self._done += amount
+        if self._quiet:
+            return
+        part = min(self._done / self._total, 1.0)
+        took = time.monotonic() - self._start
+        left = f", {duration(took / part * (1 - part))} left" if part > 0.01 and took > 2 else ""
+        if self._fancy:
+            width = max(10, min(40, shutil.get_terminal_size().columns - len(self._what) - 40))
+            bar = "█" * int(part * width) + "░" * (width - int(part * width))
+            print(f"\r\033[K{self._what} {bar} {part:4.0%}{left}", end="", file=sys.stderr, flush=True)
+        elif int(part * 10) > self._tenths and took > 5:
+            self._tenths = int(part * 10)
+            print(f"{self._what}: {part:.0%}{left}", file=sys.stderr, flush=True)
+
+
+def duration(seconds: float) -> str:
+    """12 s, 3 min 04 s, 2 h 05 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+def size(count: int) -> str:
+    """Bytes in the largest unit that fits: 512 B, 1.4 MB."""
+    value = float(count)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as aligned text, the first one a heading; columns that hold numbers to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    numeric = [all(row[i][:1].isdigit() or row[i] in ("", "-") for row in rows[1:]) for i in range(len(rows[0]))]
+    lines = [
+        "  ".join(
+            cell.rjust(w) if right else cell.ljust(w) for cell, w, right in zip(row, widths, numeric, strict=True)
+        )
+        for row in rows
+    ]
+    lines.insert(1, "  ".join("-" * width for width in widths))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def run_command(command: Callable[[Sequence[str]], int | None], arguments: Sequence[str] | None) -> int:
+    """Run a command; errors become one line on standard error and an exit status."""
+    try:
+        return command(sys.argv[1:] if arguments is None else arguments) or 0
+    except InputError as error:
+        status, message = USER_ERROR, f"error: {error}"
+    except (RunFailed, DumpError) as error:
+        status, message = RUN_FAILED, f"failed: {error}"
+    except KeyboardInterrupt:
+        status, message = INTERRUPTED, "interrupted; finished parts are kept and the same command goes on from them"
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return RUN_FAILED
+    except Exception as error:
+        if os.environ.get("KILTETL_DEBUG"):
+            raise
+        status = RUN_FAILED
+        message = f"failed: {type(error).__name__}: {error} (KILTETL_DEBUG=1 shows where)"
+    print(f"kiltetl: {message}", file=sys.stderr)
+    return status

@@ -1,0 +1,317 @@
+"""knowledge-source: a Wikipedia dump to tables of paragraphs, pages, titles and rejects."""
+
+import hashlib
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+import apache_beam as beam
+
+from kiltetl.pipelines.console import (
+    Console,
+    Parser,
+    add_common_arguments,
+    positive,
+    run_command,
+    share,
+    size,
+    split_beam_options,
+    table,
+)
+from kiltetl.schemas import VERSION
+from kiltetl.schemas.records import FAILURES, LOSSES, SKIPS
+from kiltetl.transforms import io
+from kiltetl.transforms.io import FileInfo, InputError
+from kiltetl.transforms.runner import Workers, beam_options, is_local, run, watched
+from kiltetl.transforms.stages.knowledge_source import (
+    INDEX,
+    MANIFEST,
+    TABLES,
+    HashInput,
+    ParsePages,
+    Part,
+    Publish,
+    ResolveTitles,
+    ScanTitles,
+    Staging,
+    plan_parts,
+)
+from kiltetl.transforms.wikitext import Options
+
+_EPILOG = """\
+examples:
+  kiltetl knowledge-source --dump enwiki-20190801-pages-articles-multistream.xml.bz2 --output ks --workers 8
+  kiltetl knowledge-source --dump 'xml/bzip2/enwiki-2026-09-01-p*.xml.bz2' --output ks
+  kiltetl knowledge-source --dump gs://bucket/wiki.xml.bz2 --output gs://bucket/ks -- --runner=DataflowRunner …
+
+A run that was stopped goes on where it was when the same command is given again.
+"""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says; see --help."""
+
+    dump: tuple[str, ...]
+    output: str
+    workers: int = 1
+    limit_pages: int | None = None
+    part_bytes: int = 64 << 20
+    dump_date: str | None = None
+    tables: str = "drop"
+    math: str = "source"
+    max_reject_share: float = 0.001
+    overwrite: bool = False
+    dry_run: bool = False
+    beam: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Job:
+    """A planned build: everything that the graph needs."""
+
+    files: tuple[FileInfo, ...]
+    parts: tuple[Part, ...]
+    staging: Staging
+    output: str
+    facts: dict[str, Any]
+    max_reject_share: float
+
+    @property
+    def publication(self) -> tuple[int, tuple[Part, ...], Staging, str, dict[str, Any], float]:
+        """Arguments of the stage Publish."""
+        return len(self.files), self.parts, self.staging, self.output, self.facts, self.max_reject_share
+
+
+def build(root: beam.Pipeline, job: Job) -> None:
+    """Draw the whole graph, for any Beam runner."""
+    parts = root | "Parts" >> beam.Create(job.parts, reshuffle=True)
+    files = root | "Files" >> beam.Create(list(enumerate(job.files)), reshuffle=True)
+    hashed = files | HashInput(job.staging)
+    titles = parts | ScanTitles(job.staging) | ResolveTitles(job.parts, job.staging)
+    articles = parts | ParsePages(job.staging, titles)
+    _ = articles | Publish(*job.publication, hashed)
+
+
+def _draw_hash(staging: Staging, root: beam.Pipeline, item: tuple[int, FileInfo]) -> None:
+    _ = root | beam.Create([item]) | HashInput(staging)
+
+
+def _draw_scan(staging: Staging, root: beam.Pipeline, part: Part) -> None:
+    _ = root | beam.Create([part]) | ScanTitles(staging)
+
+
+def _draw_resolve(staging: Staging, root: beam.Pipeline, parts: Sequence[Part]) -> None:
+    _ = root | beam.Create([0]) | ResolveTitles(parts, staging)
+
+
+def _draw_parse(staging: Staging, root: beam.Pipeline, part: Part) -> None:
+    _ = root | beam.Create([part]) | ParsePages(staging)
+
+
+def _draw_publish(root: beam.Pipeline, job: Job) -> None:
+    _ = root | beam.Create([0]) | Publish(*job.publication)
+
+
+def run_locally(job: Job, workers: int, arguments: Sequence[str], console: Console) -> None:
+    """Run the stages of ``build`` one after the other, each part as a small graph of its own."""
+    whole = sum(info.size for info in job.files)
+    with Workers(min(workers, len(job.parts)), arguments) as pool:
+        with console.progress("checksum of the input", whole) as report, watched(report):
+            pool.run_each(partial(_draw_hash, job.staging), list(enumerate(job.files)))
+        with console.progress("titles", whole) as report, watched(report):
+            pool.run_each(partial(_draw_scan, job.staging), job.parts)
+        with console.progress("redirects"):
+            pool.run_each(partial(_draw_resolve, job.staging), [job.parts])
+        with console.progress("pages", whole) as report, watched(report):
+            pool.run_each(partial(_draw_parse, job.staging), job.parts)
+        with console.progress("audit"):
+            pool.run_each(_draw_publish, [job])
+
+
+def plan(settings: Settings) -> Job:
+    """Look at the input, cut it into parts and say what the manifest will hold."""
+    io.check_filesystem(settings.output)
+    files = tuple(info for info in io.expand(settings.dump) if not _NOT_A_DUMP.search(io.basename(info.path)))
+    if not files:
+        raise InputError(f"{' '.join(settings.dump)}: these are index or checksum files; name the .xml.bz2 files")
+    parts = tuple(plan_parts(files, settings.part_bytes, settings.limit_pages))
+    options = Options(tables=settings.tables, math=settings.math)
+    first = io.basename(files[0].path)
+    date = settings.dump_date or dump_date(first)
+    facts: dict[str, Any] = {
+        "kind": "knowledge-source",
+        "dump": {"name": first, "date": date, "files": len(files)},
+        "site": asdict(parts[0].header.site),
+        "versions": {"kiltetl": VERSION}
+        | {name: version(name) for name in ("apache-beam", "mwparserfromhell", "pyarrow")},
+        "parameters": {
+            "tables": settings.tables,
+            "math": settings.math,
+            "limit_pages": settings.limit_pages,
+            "part_bytes": settings.part_bytes,
+        },
+    }
+    seen = [facts, [(io.basename(info.path), info.size, io.sample_digest(info)) for info in files]]
+    fingerprint = hashlib.sha1(json.dumps(seen, sort_keys=True).encode()).hexdigest()
+    staging = Staging(io.join(settings.output, "staging"), fingerprint, date, options)
+    return Job(files, parts, staging, settings.output, facts, settings.max_reject_share)
+
+
+_NOT_A_DUMP = re.compile(r"-index\d*\.txt|sums?(\.txt)?$|\.(json|txt|html|sql)(\.gz|\.bz2)?$", re.IGNORECASE)
+
+
+def dump_date(name: str) -> str | None:
+    """ISO date in a dump's file name (``enwiki-20190801-…``, ``enwiki-2026-09-01-…``), None without one."""
+    found = re.search(r"-(\d{4})-?(\d\d)-?(\d\d)(?=-|\.)", name)
+    return f"{found[1]}-{found[2]}-{found[3]}" if found else None
+
+
+def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
+    """Build the knowledge source, or find that it is there; the manifest, None after a dry run."""
+    options = beam_options(settings.beam)
+    job = plan(settings)
+    manifest_path = io.join(settings.output, MANIFEST)
+    if settings.dry_run:
+        console.say(_describe(job, settings))
+        return None
+    if io.exists(manifest_path):
+        manifest: dict[str, Any] = io.read_json(manifest_path)
+        if manifest.get("fingerprint") == job.staging.fingerprint and _same_input(job, manifest):
+            console.say(f"{settings.output}: already built from this dump with these parameters; nothing to do")
+            return manifest
+        if not settings.overwrite:
+            raise InputError(
+                f"{settings.output}: holds a knowledge source of another dump or other parameters; "
+                "give another --output, or --overwrite to replace it"
+            )
+        for name in [MANIFEST, INDEX, *(file["name"] for file in manifest.get("files", []))]:
+            io.delete_file(io.join(settings.output, io.basename(name)))
+    strangers = [name for kind in TABLES for name in io.list_folder(settings.output, f"{kind}-*.parquet")]
+    if strangers and not settings.overwrite:
+        raise InputError(
+            f"{io.join(settings.output, strangers[0])}: a shard of an unfinished or other build is in the way; "
+            "give another --output, or --overwrite to replace it"
+        )
+    for name in strangers:
+        io.delete_file(io.join(settings.output, name))
+    io.make_folder(settings.output)
+    if is_local(options):
+        run_locally(job, settings.workers, settings.beam, console)
+    else:
+        run(partial(build, job=job), options)
+        if not io.exists(manifest_path):
+            console.say(f"submitted; {manifest_path} is written when it is done")
+            return None
+    manifest = io.read_json(manifest_path)
+    if not manifest["counters"].get("articles"):
+        console.warn(f"{settings.output}: no article was found; the tables are there with 0 rows")
+    return manifest
+
+
+def _same_input(job: Job, manifest: dict[str, Any]) -> bool:
+    recorded = [entry.get("sha1") for entry in manifest.get("inputs", [])]
+    return recorded == [io.digests(info.path, ["sha1"])["sha1"] for info in job.files]
+
+
+def _describe(job: Job, settings: Settings) -> str:
+    whole = sum(info.size for info in job.files)
+    lines = [
+        "would read:",
+        *(f"  {info.path}  {size(info.size)}" for info in job.files),
+        f"in {len(job.parts)} part(s); wiki {job.facts['site']['dbname'] or 'unnamed'}, "
+        f"language {job.facts['site']['language']}, date {job.facts['dump']['date'] or 'unknown'}",
+        "would write:",
+        *(f"  {io.join(settings.output, io.shard_name(kind, 0, len(job.parts)))} …" for kind in TABLES),
+        f"  {io.join(settings.output, INDEX)}",
+        f"  {io.join(settings.output, MANIFEST)}",
+        f"would need: about {size(whole * 2)} of disk, {settings.workers} process(es)",
+    ]
+    return "\n".join(lines)
+
+
+def summary(manifest: dict[str, Any]) -> str:
+    """The counts a person wants to see."""
+    counters = manifest["counters"]
+    rows = [["knowledge source", "count"]]
+    for name, label in (
+        ("read", "pages read"),
+        ("articles", "articles"),
+        ("paragraphs", "paragraphs"),
+        ("titles", "titles"),
+        ("redirects", "redirects"),
+        ("anchors", "anchors"),
+        ("anchors_resolved", "anchors that lead to a page"),
+    ):
+        rows.append([label, f"{counters.get(name, 0):,}"])
+    rows += [
+        [f"  {reason}", f"{counters[reason]:,}"] for reason in (*SKIPS, *LOSSES, *FAILURES) if counters.get(reason)
+    ]
+    return table(rows)
+
+
+def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
+    own, beam_arguments = split_beam_options(arguments)
+    parser = Parser(__doc__ or "", _EPILOG, "kiltetl knowledge-source")
+    parser.add_argument("--dump", nargs="+", required=True, metavar="PATTERN", help="dump files: paths or patterns")
+    parser.add_argument("--output", required=True, metavar="DIR", help="folder for the tables")
+    parser.add_argument("--workers", type=positive, default=1, metavar="N", help="processes on this machine (1)")
+    parser.add_argument(
+        "--limit-pages", type=positive, metavar="N", help="read only the first N pages of the first file, for a trial"
+    )
+    parser.add_argument(
+        "--part-mb",
+        type=positive,
+        default=64,
+        metavar="MB",
+        help="size of a part, hence of a shard, in MB of dump (64)",
+    )
+    parser.add_argument("--dump-date", metavar="YYYY-MM-DD", help="date of the dump, where its name does not say")
+    parser.add_argument(
+        "--tables", choices=("drop", "cells"), default="drop", help="table cells as rows, or not (drop)"
+    )
+    parser.add_argument("--math", choices=("source", "drop"), default="source", help="formulas as TeX, or not (source)")
+    parser.add_argument(
+        "--max-reject-share", type=share, default=0.001, metavar="SHARE", help="share of failed pages allowed (0.001)"
+    )
+    parser.add_argument("--overwrite", action="store_true", help="replace what stands in the output folder")
+    add_common_arguments(parser)
+    found = parser.parse_args(own)
+    if found.dump_date and not re.fullmatch(r"\d{4}-\d\d-\d\d", found.dump_date):
+        raise InputError(f"--dump-date {found.dump_date}: not a date of the form YYYY-MM-DD")
+    settings = Settings(
+        dump=tuple(found.dump),
+        output=found.output,
+        workers=found.workers,
+        limit_pages=found.limit_pages,
+        part_bytes=found.part_mb << 20,
+        dump_date=found.dump_date,
+        tables=found.tables,
+        math=found.math,
+        max_reject_share=found.max_reject_share,
+        overwrite=found.overwrite,
+        dry_run=found.dry_run,
+        beam=beam_arguments,
+    )
+    return settings, Console(found.quiet, not found.no_color)
+
+
+def _command(arguments: Sequence[str]) -> None:
+    settings, console = parse_arguments(arguments)
+    manifest = execute(settings, console)
+    if manifest is not None:
+        console.say(summary(manifest))
+        console.say(f"\nshards in {settings.output}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return run_command(_command, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

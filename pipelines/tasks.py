@@ -1,0 +1,258 @@
+"""tasks: one dataset's original files to its table, mapped onto a knowledge source."""
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+import apache_beam as beam
+
+from kiltetl.pipelines.console import (
+    Console,
+    Parser,
+    add_common_arguments,
+    positive,
+    run_command,
+    share,
+    size,
+    split_beam_options,
+    table,
+)
+from kiltetl.schemas import VERSION
+from kiltetl.schemas.arrow import record_of
+from kiltetl.schemas.records import Site
+from kiltetl.transforms import io
+from kiltetl.transforms.align import THRESHOLD, signature
+from kiltetl.transforms.datasets import DATASETS
+from kiltetl.transforms.io import InputError
+from kiltetl.transforms.report import summarize, terminal_rows
+from kiltetl.transforms.runner import beam_options, is_local, run, watched
+from kiltetl.transforms.stages.knowledge_source import MANIFEST
+from kiltetl.transforms.stages.tasks import (
+    AlignEvidence,
+    AssembleExamples,
+    KnowledgeSource,
+    LocatePages,
+    LookUpSentences,
+    PublishTasks,
+    ReadRequests,
+    TaskJob,
+    check_format,
+    manifest_path,
+)
+
+SPLITS = {"train": "train", "dev": "validation", "validation": "validation", "test": "test"}
+
+_EPILOG = """\
+examples:
+  kiltetl tasks --dataset hotpotqa --split dev --source hotpot_dev_distractor_v1.json \\
+      --knowledge-source ks --output tasks
+  kiltetl tasks --dataset fever --split train --source train.jsonl --evidence 'wiki-pages/*.jsonl' \\
+      --knowledge-source ks --output tasks --workers 4
+
+KILT's dev is the split validation, the name that data-set loaders know; --split dev means it.
+"""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says; see --help."""
+
+    dataset: str
+    split: str
+    source: tuple[str, ...]
+    output: str
+    evidence: tuple[str, ...] = ()
+    knowledge_source: str | None = None
+    workers: int = 1
+    keep_weak: bool = False
+    max_reject_share: float = 0.001
+    dry_run: bool = False
+    beam: tuple[str, ...] = ()
+
+
+def build(root: beam.Pipeline, job: TaskJob) -> None:
+    """Draw the whole graph, for any Beam runner."""
+    parts = root | "Parts" >> beam.Create(range(len(job.sources)), reshuffle=True)
+    found = []
+    if job.knowledge_source is not None:
+        asked = parts | ReadRequests(job)
+        if job.dataset.read_evidence is not None:
+            asked, missing = asked | LookUpSentences(job)
+            found.append(missing)
+        located, unknown = asked | LocatePages(job.knowledge_source)
+        found += [unknown, located | AlignEvidence(job.knowledge_source, job.bleu)]
+    _ = parts | AssembleExamples(job, found) | PublishTasks(job)
+
+
+def plan(settings: Settings) -> TaskJob:
+    """Look at the input; InputError for what the user can mend."""
+    dataset = DATASETS.get(settings.dataset)
+    if dataset is None:
+        raise InputError(f"--dataset {settings.dataset}: unknown; known are {', '.join(sorted(DATASETS))}")
+    split = SPLITS.get(settings.split)
+    if split is None or split not in dataset.splits:
+        names = ", ".join("validation (dev)" if name == "validation" else name for name in dataset.splits)
+        raise InputError(f"--split {settings.split}: {dataset.name} has {names}")
+    sources = tuple(io.expand(settings.source))
+    evidence = tuple(io.expand(settings.evidence)) if settings.evidence else ()
+    if evidence and dataset.read_evidence is None:
+        raise InputError(f"--evidence: {dataset.name} carries its evidence in its own files")
+    if dataset.evidence_required and not evidence:
+        raise InputError(
+            f"{dataset.name} keeps its evidence in files of its own: name them with --evidence; {dataset.homepage}"
+        )
+    for info in sources:
+        check_format(dataset, info.path)
+    source, about = None, None
+    if dataset.needs_knowledge_source:
+        if settings.knowledge_source is None:
+            raise InputError(f"{dataset.name} is mapped onto pages: name them with --knowledge-source DIR")
+        source, about = open_knowledge_source(settings.knowledge_source)
+    io.check_filesystem(settings.output)
+    language = source.site.language if source else "en"
+    facts = {
+        "kind": "tasks",
+        "dataset": dataset.name,
+        "task": dataset.task,
+        "split": split,
+        "inputs": [{"name": io.basename(i.path), "size": i.size, **io.digests(i.path, ["sha1"])} for i in sources],
+        "evidence": [{"name": io.basename(i.path), "size": i.size} for i in evidence],
+        "knowledge_source": about,
+        "versions": {"kiltetl": VERSION} | {name: version(name) for name in ("apache-beam", "pyarrow", "sacrebleu")},
+        "parameters": {
+            "threshold": THRESHOLD,
+            "keep_weak": settings.keep_weak,
+            "signature": signature(language=language) if source else None,
+        },
+        "published": {
+            "size": (dataset.published_size or {}).get(split),
+            "drop_percent": (dataset.published_drop or {}).get(split),
+        },
+    }
+    return TaskJob(
+        dataset_name=dataset.name,
+        split=split,
+        sources=sources,
+        evidence=evidence,
+        knowledge_source=source,
+        output=settings.output,
+        keep_weak=settings.keep_weak,
+        bleu="sacrebleu",
+        max_reject_share=settings.max_reject_share,
+        facts=facts,
+    )
+
+
+def open_knowledge_source(folder: str) -> tuple[KnowledgeSource, dict[str, Any]]:
+    """A finished knowledge source, and what a task's manifest says of it."""
+    path = io.join(folder, MANIFEST)
+    io.check_filesystem(folder)
+    if not io.exists(path):
+        raise InputError(f"{folder}: no knowledge source, or an unfinished one: build it with kiltetl knowledge-source")
+    manifest = io.read_json(path)
+    if manifest.get("kind") != "knowledge-source":
+        raise InputError(f"{path}: the manifest of something else")
+    shards = sum(file["name"].startswith("pages-") for file in manifest["files"])
+    site = record_of(Site, manifest["site"])
+    return KnowledgeSource(folder, shards, site), {"dump": manifest["dump"], "fingerprint": manifest["fingerprint"]}
+
+
+def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
+    """Map the dataset; its manifest, None after a dry run."""
+    options = beam_options(settings.beam)
+    job = plan(settings)
+    read = sum(info.size for info in (*job.sources, *job.sources, *job.evidence))
+    if settings.dry_run:
+        console.say(_describe(job, settings))
+        return None
+    io.delete_folder(job.staged(""))
+    path = manifest_path(job.output, job.dataset_name, job.split)
+    io.delete_file(path)
+    if job.knowledge_source is not None:
+        source = job.knowledge_source
+        read += sum(io.file_size(source.path("paragraphs", part)) for part in range(source.shards))
+    if is_local(options):
+        io.make_folder(job.output)
+        with console.progress(job.stage, read) as report, watched(report):
+            run(partial(build, job=job), options, settings.workers)
+    else:
+        run(partial(build, job=job), options)
+        if not io.exists(path):
+            console.say(f"submitted; {path} is written when it is done")
+            return None
+    manifest: dict[str, Any] = io.read_json(path)
+    if not manifest["counters"].get("written"):
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in manifest["rejected"].items())
+        console.warn(f"{job.stage}: not one example could be mapped ({reasons or 'none was read'})")
+    return manifest
+
+
+def _describe(job: TaskJob, settings: Settings) -> str:
+    lines = ["would read:", *(f"  {info.path}  {size(info.size)}" for info in (*job.sources, *job.evidence))]
+    if job.knowledge_source:
+        lines.append(f"  {job.knowledge_source.folder}  ({job.knowledge_source.shards} shards)")
+    lines += [
+        "would write:",
+        f"  {io.join(job.output, job.dataset_name, io.shard_name(job.split, 0, len(job.sources)))} …",
+        f"  {io.join(job.output, 'rejects', job.dataset_name, io.shard_name(job.split, 0, len(job.sources)))} …",
+        f"  {manifest_path(job.output, job.dataset_name, job.split)}",
+        f"would need: {settings.workers} process(es)",
+    ]
+    return "\n".join(lines)
+
+
+def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
+    own, beam_arguments = split_beam_options(arguments)
+    parser = Parser(__doc__ or "", _EPILOG, "kiltetl tasks")
+    parser.add_argument("--dataset", required=True, metavar="NAME", help=", ".join(sorted(DATASETS)))
+    parser.add_argument("--split", required=True, metavar="SPLIT", help="train, dev (= validation) or test")
+    parser.add_argument("--source", nargs="+", required=True, metavar="PATH", help="the dataset's original files")
+    parser.add_argument(
+        "--evidence", nargs="+", default=(), metavar="PATH", help="its own evidence files, if it has some"
+    )
+    parser.add_argument("--knowledge-source", metavar="DIR", help="what kiltetl knowledge-source wrote")
+    parser.add_argument("--output", required=True, metavar="DIR", help="folder for the tables")
+    parser.add_argument("--workers", type=positive, default=1, metavar="N", help="processes on this machine (1)")
+    parser.add_argument(
+        "--keep-weak",
+        action="store_true",
+        help="train: keep spans below the threshold (default: answer without provenance)",
+    )
+    parser.add_argument(
+        "--max-reject-share", type=share, default=0.001, metavar="SHARE", help="share of malformed rows allowed (0.001)"
+    )
+    add_common_arguments(parser)
+    found = parser.parse_args(own)
+    settings = Settings(
+        dataset=found.dataset,
+        split=found.split,
+        source=tuple(found.source),
+        output=found.output,
+        evidence=tuple(found.evidence),
+        knowledge_source=found.knowledge_source,
+        workers=found.workers,
+        keep_weak=found.keep_weak,
+        max_reject_share=found.max_reject_share,
+        dry_run=found.dry_run,
+        beam=beam_arguments,
+    )
+    return settings, Console(found.quiet, not found.no_color)
+
+
+def _command(arguments: Sequence[str]) -> None:
+    settings, console = parse_arguments(arguments)
+    manifest = execute(settings, console)
+    if manifest is not None:
+        console.say(table(terminal_rows(summarize(None, [manifest]))))
+        console.say(f"\nshards in {io.join(settings.output, settings.dataset)}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return run_command(_command, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
