@@ -13,7 +13,9 @@ import logging
 import multiprocessing
 import os
 import re
+import shlex
 import shutil
+import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +37,9 @@ from apache_beam.portability.api import beam_provision_api_pb2 as provision
 from apache_beam.runners.portability.fn_api_runner import fn_runner, worker_handlers
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
 from apache_beam.runners.runner import PipelineState
+from apache_beam.transforms import environments
 
+from kiltetl.transforms.dump import DumpError
 from kiltetl.transforms.io import InputError
 
 Item = TypeVar("Item")
@@ -67,12 +71,20 @@ def is_local(options: PipelineOptions) -> bool:
 
 def local_runner(options: PipelineOptions) -> fn_runner.FnApiRunner:
     """Beam's in-memory runner, without its faults; one process, or as many as direct_num_workers says."""
-    if options.view_as(DirectOptions).direct_running_mode == "multi_threading":
+    direct = options.view_as(DirectOptions)
+    if direct.direct_running_mode == "multi_threading":
         raise InputError("--direct_running_mode=multi_threading loses rows and is refused: use --workers N")
     worker_handlers.DATA_BUFFER_TIME_LIMIT_MS = 0
+    environment = None
+    if direct.direct_num_workers > 1:
+        # what multi_processing would set up, less the workers' own logs (errors reach the runner)
+        direct.direct_running_mode = "in_memory"
+        command = f"{shlex.quote(sys.executable)} -m apache_beam.runners.worker.sdk_worker_main 2>{os.devnull}"
+        environment = environments.SubprocessSDKEnvironment.from_command_string(command)
     encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
     return fn_runner.FnApiRunner(
-        provision_info=fn_runner.ExtendedProvisionInfo(provision.ProvisionInfo(pipeline_options=encoded))
+        default_environment=environment,
+        provision_info=fn_runner.ExtendedProvisionInfo(provision.ProvisionInfo(pipeline_options=encoded)),
     )
 
 
@@ -88,8 +100,8 @@ def run(draw: Draw, options: PipelineOptions, workers: int = 1) -> dict[str, int
     """
     if is_local(options):
         if workers > 1:
-            direct = options.view_as(DirectOptions)
-            direct.direct_num_workers, direct.direct_running_mode = workers, "multi_processing"
+            options.view_as(DirectOptions).direct_num_workers = workers
+        _silence()
         pipeline = beam.Pipeline(runner=local_runner(options), options=options)
     else:
         pipeline = beam.Pipeline(options=options)
@@ -99,8 +111,10 @@ def run(draw: Draw, options: PipelineOptions, workers: int = 1) -> dict[str, int
         if options.view_as(StandardOptions).no_wait_until_finish or getattr(result, "state", None) is None:
             return {}
         state = result.wait_until_finish()
-    except RuntimeError as error:
-        raise RunFailed(_cause(str(error))) from error
+    except (InputError, RunFailed, DumpError) as error:
+        raise type(error)(_cause(f"{type(error).__name__}: {error}")) from error
+    except Exception as error:
+        raise RunFailed(_cause(f"{type(error).__name__}: {error}")) from error
     if state != PipelineState.DONE:
         raise RunFailed(f"the pipeline ended in state {state}")
     counters = result.metrics().query()["counters"]
@@ -113,7 +127,7 @@ def _cause(text: str) -> str:
         line for line in text.strip().splitlines() if re.match(r"[A-Za-z_][\w.]*(Error|Failed|Exception|Exit)\b", line)
     ]
     last = re.sub(r"\s*\[while running '.*$", "", lines[-1] if lines else text.strip().splitlines()[-1])
-    return re.sub(r"^kiltetl\.[\w.]*\.(DumpError|InputError|RunFailed): ", "", last)
+    return re.sub(r"^((RuntimeError|(kiltetl\.[\w.]*\.)?(DumpError|InputError|RunFailed)): )+", "", last)
 
 
 # --------------------------------------------------------------------------------------------
@@ -166,7 +180,8 @@ def watched(report: Callable[[int], None]) -> Iterator[None]:
 
 
 def _silence() -> None:
-    logging.getLogger("apache_beam").setLevel(logging.ERROR)
+    """Beam logs an error with its traceback and raises it too; a command says it once, in a line."""
+    logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
 
 
 def _run_item(draw: Callable[[beam.Pipeline, Any], Any], item: Any, arguments: Sequence[str]) -> None:

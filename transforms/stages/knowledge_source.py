@@ -409,6 +409,7 @@ def publish(
             f"their titles and reasons are in {io.join(staging.folder, 'rejects-*.parquet')}"
         )
 
+    io.make_folder(output)
     published = []
     for table, number, name, count, size in files:
         shard = io.shard_name(table, number, len(parts))

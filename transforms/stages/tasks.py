@@ -393,6 +393,7 @@ def manifest_path(output: str, dataset: str, split: str) -> str:
 
 def _publish_shards(shards: Sequence[str], rows: Sequence[int], folder: str, split: str) -> list[dict[str, Any]]:
     """Move the shards that hold rows to their final names; one without rows stands for an empty table."""
+    io.make_folder(folder)
     for name in io.list_folder(folder, f"{split}-*.parquet"):
         io.delete_file(io.join(folder, name))
     kept = [(path, count) for path, count in zip(shards, rows, strict=True) if count] or [(shards[0], 0)]
