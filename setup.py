@@ -35,7 +35,7 @@ setup(
     extras_require={
         "gcp": ["apache-beam[gcp]>=2.77,<2.78", "smart-open[gcs]>=7"],
         "aws": ["apache-beam[aws]>=2.77,<2.78", "smart-open[s3]>=7"],
-        "dev": ["build", "hypothesis", "mypy", "pytest", "ruff", "setuptools"],
+        "dev": ["apache-beam[gcp]>=2.77,<2.78", "build", "hypothesis", "mypy", "pytest", "ruff", "setuptools", "wheel"],
     },
     entry_points={"console_scripts": ["kiltetl = kiltetl.pipelines.cli:main"]},
 )

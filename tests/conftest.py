@@ -14,14 +14,13 @@ package.__path__ = [str(ROOT)]
 sys.modules["kiltetl"] = package
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "shared: reads real data outside the checkout")
-
-
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Folder with real dumps and records: KILTETL_SHARED, or ../shared beside the checkout."""
     folder = Path(os.environ.get("KILTETL_SHARED", ROOT.parent / "shared"))
     if not (folder / "data" / "dumps").is_dir():
-        pytest.skip(f"no real data at {folder}: set KILTETL_SHARED to a folder that holds data/ and oracle/")
+        missing = f"no real data at {folder}: set KILTETL_SHARED to a folder that holds data/ and oracle/"
+        if os.environ.get("KILTETL_REQUIRE_SHARED"):
+            pytest.fail(missing)
+        pytest.skip(missing)
     return folder

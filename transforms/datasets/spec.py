@@ -5,13 +5,14 @@ An adapter is one small file: a docstring that shows one raw row and its source,
 rows point at is described as ``Evidence`` and mapped by the pipeline, the same way for all.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from kiltetl.schemas.records import Example, SourcePage
 
 Row = Mapping[str, Any]
+Lines = Iterable[str]
 
 
 class SkipRow(Exception):
@@ -37,13 +38,21 @@ class Dataset:
             rule of the benchmark and MalformedRow for a row that breaks the format. Any
             KeyError, IndexError, TypeError or ValueError that escapes counts as malformed too.
         splits: those of train, validation, test that the dataset has.
-        source: how its files hold rows: one JSON object a line, or JSON with a list at
-            ``items`` (a path in ijson's notation, "item" = the top-level list).
+        source: how its files hold rows: one JSON object a line; JSON with a list at ``items`` (a
+            path in ijson's notation, "item" = the top-level list); or text, of which ``parse``
+            makes rows out of its decoded lines (without their ends), as a stream.
         row_example: one raw row, for the error a user sees who names a file of another format.
         read_evidence: for a dataset whose evidence text stands in files of its own: one row of
             those files to pages. ``Evidence.source_page`` is looked up among their keys.
         evidence_required: whether no row can be mapped without those files.
         needs_knowledge_source: False for a dataset that names no page.
+        key, merge: for a dataset whose records are made of several rows: examples with the same
+            key are brought together, in input order, and merged. What is given to merge is small
+            (the examples of one key); it is called once a key.
+        split_of: for a dataset whose authors published no split: the split that an example (after
+            merge) belongs to; the others are passed over. Depends on the example alone.
+        files: names of option files that ``configure`` takes, each with a line of help.
+        configure: the dataset for given option files, name to its lines.
         published_drop: share of dev and test that the paper's mapping discards, in percent.
         published_size: records a split in the paper.
         licence: of the original data.
@@ -57,10 +66,16 @@ class Dataset:
     row_example: str
     licence: str
     homepage: str
-    source: Literal["jsonl", "json"] = "jsonl"
+    source: Literal["jsonl", "json", "text"] = "jsonl"
     items: str = "item"
+    parse: Callable[[Lines], Iterator[Row]] | None = None
     read_evidence: Callable[[Row], Iterator[SourcePage]] | None = None
     evidence_required: bool = False
     needs_knowledge_source: bool = True
+    key: Callable[[Example], str] | None = None
+    merge: Callable[[Sequence[Example]], Iterator[Example]] | None = None
+    split_of: Callable[[Example], str] | None = None
+    files: Mapping[str, str] | None = None
+    configure: "Callable[[Mapping[str, Sequence[str]]], Dataset] | None" = None
     published_size: Mapping[str, int] | None = None
     published_drop: Mapping[str, float] | None = None

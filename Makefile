@@ -1,0 +1,46 @@
+# One command a target; what the commands do is in pipelines/ and tests/.
+
+PYTHON ?= python3
+CONFIG ?= examples/build.toml
+RUN = .venv/bin/
+
+.PHONY: help build test lint types bench bench-scale fuzz dataflow clean
+
+help: ## list the targets
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+build: .venv/ready ## build what CONFIG says (CONFIG=examples/build.toml)
+	$(RUN)kiltetl build $(CONFIG) $(ARGS)
+
+test: .venv/ready-dev ## run the tests
+	$(RUN)python -m pytest
+
+lint: .venv/ready-dev ## ruff: style and format
+	$(RUN)ruff check . && $(RUN)ruff format --check .
+
+types: .venv/ready-dev ## mypy, strict
+	$(RUN)python tests/check_types.py
+
+bench: .venv/ready-dev ## speed, all rivals in one run
+	$(RUN)python tests/bench.py
+
+bench-scale: .venv/ready-dev ## memory on 0.2 and 2 GB of XML
+	$(RUN)python tests/bench_scale.py
+
+fuzz: .venv/ready-dev ## 50,000 random pages through the page parser
+	$(RUN)python tests/fuzz_wikitext.py --pages 50000
+
+dataflow: .venv/ready-gcp ## submit CONFIG to Dataflow: PROJECT= REGION= BUCKET= CONFIG=
+	$(RUN)kiltetl build $(CONFIG) -- --runner=DataflowRunner --project=$(PROJECT) --region=$(REGION) --temp_location=gs://$(BUCKET)/temp --setup_file=./setup.py $(ARGS)
+
+clean: ## remove the environment and what was built
+	rm -rf .venv out build dist *.egg-info
+
+.venv/ready: setup.py pyproject.toml
+	$(PYTHON) -m venv .venv && $(RUN)pip install --quiet --disable-pip-version-check --editable . && touch $@
+
+.venv/ready-dev: .venv/ready
+	$(RUN)pip install --quiet --disable-pip-version-check --editable '.[dev]' && touch $@
+
+.venv/ready-gcp: .venv/ready
+	$(RUN)pip install --quiet --disable-pip-version-check --editable '.[gcp]' build && touch $@
