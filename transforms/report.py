@@ -337,15 +337,15 @@ dd { margin: 0; overflow-wrap: anywhere; }
 table { border-collapse: collapse; width: 100%; font-size: .875rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: .5rem 0; }
 th, td { text-align: left; font-weight: 400; padding: .3rem .75rem .3rem 0; border-bottom: 1px solid var(--line);
-  vertical-align: baseline; overflow-wrap: anywhere; }
+  vertical-align: baseline; }
 th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--quiet); font-size: .8125rem; }
 .n { text-align: right; white-space: nowrap; }
+.long { min-width: 11rem; overflow-wrap: anywhere; }
 .in > th:first-child { padding-left: 1rem; color: var(--quiet); }
 tbody.sum th, tbody.sum td { font-weight: 600; }
-td small { color: var(--quiet); font-size: 1em; }
 code { font: .8125rem/1.4 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
-figure { margin: 0; max-width: 30rem; }
+figure { margin: 0; max-width: 25rem; }
 figcaption { font-size: .875rem; font-weight: 600; padding: .5rem 0; }
 figcaption span { font-weight: 400; color: var(--quiet); }
 svg { display: block; width: 100%; height: auto; }
@@ -356,7 +356,8 @@ svg .label { fill: var(--text); }
 .cut { stroke: var(--text); stroke-dasharray: 4 3; }
 .mapped { fill: var(--mapped); }
 .weak { fill: var(--weak); }
-summary { cursor: pointer; color: var(--quiet); font-size: .875rem; padding: .25rem 0; }
+details { margin-top: 1rem; }
+summary { cursor: pointer; color: var(--quiet); font-size: .875rem; }
 .note { background: var(--note); border-left: 4px solid var(--weak); padding: .6rem .9rem; max-width: none; }
 @media (max-width: 34rem) {
   header, main { padding-left: .75rem; padding-right: .75rem; }
@@ -364,9 +365,12 @@ summary { cursor: pointer; color: var(--quiet); font-size: .875rem; padding: .25
 }
 @media print {
   :root { --ground: #fff; --card: #fff; --text: #000; --quiet: #444; --line: #bbb; --mapped: #2f6690; --weak: #c8693a; }
+  :root { color-scheme: light; }
   body { font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
   header, main { max-width: none; padding: 0; }
   section { border: 0; padding: 0; }
+  .wide { overflow: visible; }
+  details { display: none; }
   tr, figure, h2 { break-inside: avoid; }
   h2, caption { break-after: avoid; }
 }
@@ -469,6 +473,11 @@ def _code(text: object) -> Element:
     return _element("code", {}, _name(text))
 
 
+def _long(text: object) -> Element:
+    """A name that may be broken anywhere."""
+    return _element("div", {"class": "long"}, _code(text))
+
+
 def _table(
     caption: str, heads: Sequence[Child], bodies: Sequence[tuple[str, Sequence[Element]]], left: int = 1
 ) -> Element:
@@ -537,7 +546,7 @@ def _overview(report: Manifest) -> Element:
     ]
     rows = [
         _row(
-            _element("a", {"href": f"#{quote(_anchor(dataset))}"}, _name(dataset["dataset"])),
+            _element("a", {"href": f"#{_anchor(dataset)}"}, _name(dataset["dataset"])),
             _name(split["split"]),
             *(_number(split[key]) for key in ("read", "examples", "written", "dropped")),
             _share(split["dropped_percent"]),
@@ -579,7 +588,7 @@ def _overview(report: Manifest) -> Element:
 
 
 def _anchor(dataset: Manifest) -> str:
-    return "dataset-" + re.sub(r"\s", "-", _text(str(dataset["dataset"])))
+    return "dataset-" + quote(_text(str(dataset["dataset"])), safe="")
 
 
 def _source_section(source: Manifest) -> Element:
@@ -658,6 +667,9 @@ def _counts(splits: Sequence[Manifest]) -> list[tuple[str, list[Element]]]:
     def counts(key: str) -> list[str]:
         return [_number(split[key]) for split in splits]
 
+    def paper(label: str, values: Sequence[str]) -> list[Element]:
+        return [] if all(value == _NONE for value in values) else [row(label, *values, inner=True)]
+
     published = [split["published"] for split in splits]
     rows = [
         row("Rows read", *counts("read")),
@@ -668,10 +680,10 @@ def _counts(splits: Sequence[Manifest]) -> list[tuple[str, list[Element]]]:
     examples = [
         row("Examples", *counts("examples")),
         row("written", *counts("written"), inner=True),
-        row("published size", *(_number(one["size"]) for one in published), inner=True),
+        *paper("published size", [_number(one["size"]) for one in published]),
         row("dropped", *counts("dropped"), inner=True),
         row("share dropped", *(_share(split["dropped_percent"]) for split in splits), inner=True),
-        row("published share", *(_share(one["drop_percent"]) for one in published), inner=True),
+        *paper("published share", [_share(one["drop_percent"]) for one in published]),
     ]
     bleu = [
         row("Spans scored", *(_number(split["bleu"]["count"]) for split in splits)),
@@ -687,14 +699,13 @@ def _counts(splits: Sequence[Manifest]) -> list[tuple[str, list[Element]]]:
     }
     averages = []
     for name, label in labels.items():
-        if any(split["averages"][name] is not None for split in splits):
+        if any(split["averages"][name] for split in splits):
             averages.append(row(label, *(_decimal(split["averages"][name]) for split in splits)))
-            papers = [one["averages"].get(name) for one in published]
-            if any(value is not None for value in papers):
-                averages.append(row("published", *map(_decimal, papers), inner=True))
+            averages += paper("published", [_decimal(one["averages"].get(name)) for one in published])
     if any(split["pages"] for split in splits):
         averages.append(row("Distinct pages", *counts("pages")))
-    return [("", rows), ("", examples), ("", bleu), ("", averages)]
+    scored = any(split["bleu"]["count"] for split in splits)
+    return [("", rows), ("", examples), ("", bleu if scored else []), ("", averages)]
 
 
 def _reasons_table(splits: Sequence[Manifest], heads: Sequence[Child]) -> Element:
@@ -727,7 +738,7 @@ def _chart(split: Manifest) -> Element:
     cut = _across(threshold)
     svg = _element(
         "svg",
-        {"viewBox": f"0 0 {_WIDTH:g} {_HEIGHT:g}", "role": "img", "aria-label": f"BLEU histogram, {name}: {label}"},
+        {"viewBox": f"0 0 {_WIDTH:g} {_HEIGHT:g}", "role": "img"},
         _element("title", {}, f"BLEU of the best spans, {name}: {label}"),
         *_axes(top),
         *_bars(histogram, bleu["count"], top, threshold),
@@ -803,7 +814,7 @@ def _bins_table(splits: Sequence[Manifest]) -> Element | None:
 def _templates_section(templates: Manifest) -> Element | None:
     if not templates["top"]:
         return None
-    rows = [_row(_code(one["name"]), _number(one["count"])) for one in templates["top"]]
+    rows = [_row(_long(one["name"]), _number(one["count"])) for one in templates["top"]]
     return _element(
         "section",
         {"aria-labelledby": "templates"},
@@ -830,7 +841,7 @@ def _inputs_section(report: Manifest) -> Element | None:
     if not files:
         return None
     rows = [
-        _row(_code(one.get("name")), _name(use), _code(one.get("sha1") or _NONE), _size(one.get("size") or 0), left=3)
+        _row(_long(one.get("name")), _name(use), _long(one.get("sha1") or _NONE), _size(one.get("size") or 0), left=3)
         for use, one in files
     ]
     signatures = sorted(
