@@ -11,7 +11,7 @@ from kiltetl.transforms.wikitext.marks import EDGE, HEADING, HOLE, LABEL, LINK, 
 # --------------------------------------------------------------------------------------------
 # Clean text
 
-_REFERENCE = re.compile("&(?:#[0-9]{1,9}|#[xX][0-9a-fA-F]{1,8}|[A-Za-z][A-Za-z0-9]{1,31});")
+_REFERENCE = re.compile("&(?:#[0-9]{1,16}|#[xX][0-9a-fA-F]{1,16}|[A-Za-z][A-Za-z0-9]{1,31});")
 # soft hyphen, zero-width space, direction marks and embeddings, word joiner, isolates, byte order mark;
 # the zero-width joiners U+200C and U+200D stay, Persian and Indic scripts are written with them
 _INVISIBLE = re.compile("[\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]")
@@ -39,16 +39,10 @@ def _character(found: "re.Match[str]") -> str:
 
 _LINK_START = f"{LINK}[0-9]+{LABEL}"
 _SPACE_IN_FRONT = re.compile(f"({_LINK_START}) ")
-_MARK = re.compile(f"{LINK}([0-9]+){LABEL}|({LINK_END})")
 
-# what a hole leaves around it: see _mended
-_HOLES = re.compile(f"[ {HOLE}]*{HOLE}[ {HOLE}]*")
-_EMPTY_BRACKETS = re.compile(rf" ?[(\[] ?{HOLE}(?: ?[,;:]? ?{HOLE}?)* ?[,;:]? ?[)\]]")
-_AFTER_BRACKET = re.compile(rf"([(\[]) ?{HOLE} ?(?:[,;:] ?{HOLE}? ?)*")
-_BEFORE_BRACKET = re.compile(rf"(?:[,;:] ?)?(?<! ) ?{HOLE} ?([)\]])")
-_DOUBLED_MARK = re.compile(rf"[,;:] {HOLE} ?([,;:.])(?= |$|{HOLE})")
-_BEFORE_MARK = re.compile(rf" {HOLE} ?(?=(?:{LINK_END})?[,;:.!?](?:[ \"'”’)\]]|$|{HOLE}|{LINK}))")
-_AT_START = re.compile(rf"^ ?{HOLE} ?[,;:] ?")
+_WORD = re.compile(r"[^\W_]")
+_CLOSING: Final = {"(": ")", "[": "]"}
+_ENDS_MARK: Final = frozenset([*" \"'”’)]", "", LINK, LINK_END])
 
 
 def _mended(text: str) -> str:
@@ -57,17 +51,47 @@ def _mended(text: str) -> str:
     ``(HOLE)`` goes, ``(HOLE; born`` loses its mark, ``word HOLE, word`` its space. Text that had no
     hole is left alone: a page on programming keeps its ``main()``.
     """
-    text = _HOLES.sub(lambda found: f" {HOLE} " if " " in found[0] else HOLE, text)
-    if "(" in text or "[" in text:
-        text = _EMPTY_BRACKETS.sub(f" {HOLE} ", text)
-        text = _HOLES.sub(lambda found: f" {HOLE} " if " " in found[0] else HOLE, text)
-        text = _AFTER_BRACKET.sub(r"\1", text)
-    if ")" in text or "]" in text:
-        text = _BEFORE_BRACKET.sub(r"\1", text)
-    text = _AT_START.sub("", text)
-    text = _DOUBLED_MARK.sub(r"\1", text)
-    text = _BEFORE_MARK.sub("", text)
-    return text.replace(f" {HOLE} ", " ").replace(HOLE, "")
+    done: list[str] = []
+    left, *pieces = text.split(HOLE)
+    for right in pieces:
+        while True:
+            before, after = left.rstrip(" "), right.lstrip(" ")
+            spaced = len(before) < len(left) or len(after) < len(right)
+            if not before and done:
+                left = done.pop() + left
+                continue
+            tail, head = before[-1:], after[:1]
+            if not tail:
+                after = after.lstrip(",;: ")
+                spaced = False
+            elif tail in _CLOSING:
+                after = after.lstrip(",;: ")
+                if after[:1] == _CLOSING[tail]:
+                    # nothing is left between the brackets
+                    left, right = before[:-1], after[1:]
+                    continue
+                if not after:
+                    left = before
+                    break
+                spaced = False
+            elif head and head in ")]":
+                stripped = before.rstrip(",;: ")
+                if stripped[-1:] in _CLOSING:
+                    left, right = stripped, after
+                    continue
+                before, spaced = stripped, False
+            elif head and head in ",;:.!?" and after[1:2] in _ENDS_MARK:
+                if tail in ",;:" and head in ",;:.":
+                    before = before[:-1].rstrip(" ")
+                spaced = False
+            if after:
+                done.append(before + " " if spaced else before)
+                left = after
+            else:
+                left = before + " " if spaced else before
+            break
+    done.append(left)
+    return "".join(done)
 
 
 def clean(marked: str, linker: Linker) -> tuple[str, tuple[Anchor, ...]]:
@@ -78,48 +102,44 @@ def clean(marked: str, linker: Linker) -> tuple[str, tuple[Anchor, ...]]:
         marked = marked.replace(EDGE, "")
     if not marked.isascii():
         marked = _INVISIBLE.sub("", marked)
-    marked = " ".join(marked.split())
-    if LINK in marked:
-        while f"{LABEL} " in marked:
-            marked = _SPACE_IN_FRONT.sub(r" \1", marked)
-            if f"{LABEL} " in marked and not _SPACE_IN_FRONT.search(marked):
-                break
-        marked = marked.replace(f" {LINK_END}", f"{LINK_END} ")
-        if "  " in marked:
-            marked = " ".join(marked.split())
-    if HOLE in marked:
-        marked = _mended(marked)
-        if not any(character.isalnum() for character in marked):
-            return "", ()
-        marked = " ".join(marked.split())
-    if LINK not in marked:
-        return marked.strip(), ()
-    return _with_offsets(marked.strip(), linker)
+    marked = _single_spaced(marked)
+    if LINK in marked and (f"{LABEL} " in marked or f" {LINK_END}" in marked):
+        marked = _SPACE_IN_FRONT.sub(r" \1", marked).replace(f" {LINK_END}", f"{LINK_END} ")
+        marked = _single_spaced(marked)
+    holed = HOLE in marked
+    if holed:
+        marked = _single_spaced(_mended(marked))
+    text, anchors = _with_offsets(marked, linker) if LINK in marked else (marked, ())
+    if holed and not _WORD.search(text):
+        return "", ()
+    return text, anchors
+
+
+def _single_spaced(text: str) -> str:
+    """The text with single spaces as its only white space, and none at its ends."""
+    if text.isascii() and "  " not in text and "\t" not in text and "\n" not in text:
+        return text.strip(" ")
+    return " ".join(text.split())
 
 
 def _with_offsets(marked: str, linker: Linker) -> tuple[str, tuple[Anchor, ...]]:
     """Takes the marks of anchors out of clean text and counts where they stood."""
-    out: list[str] = []
+    first, *pieces = marked.split(LINK)
+    out = [first]
     anchors: list[Anchor] = []
-    position = length = start = 0
-    number = -1
-    for mark in _MARK.finditer(marked):
-        piece = marked[position : mark.start()]
-        out.append(piece)
-        length += len(piece)
-        position = mark.end()
-        if mark[1]:
-            number, start = int(mark[1]), length
-        elif number >= 0:
-            if length > start:
-                href, fragment, title = linker.targets[number]
-                anchors.append(Anchor("", href, fragment, start, length, title))
-            number = -1
-    out.append(marked[position:])
-    text = "".join(out)
-    return text, tuple(
-        Anchor(text[a.start : a.end], a.href, a.fragment, a.start, a.end, a.wikipedia_title) for a in anchors
-    )
+    length = len(first)
+    for piece in pieces:
+        anchor, _, after = piece.partition(LINK_END)
+        number, _, label = anchor.partition(LABEL)
+        start = length
+        length += len(label)
+        if label:
+            href, fragment, title = linker.targets[int(number)]
+            anchors.append(Anchor(label, href, fragment, start, length, title))
+            out.append(label)
+        out.append(after)
+        length += len(after)
+    return "".join(out), tuple(anchors)
 
 
 # --------------------------------------------------------------------------------------------
@@ -127,7 +147,7 @@ def _with_offsets(marked: str, linker: Linker) -> tuple[str, tuple[Anchor, ...]]
 
 _HEADING = re.compile(r"(={1,6})(.*?)(={1,6})[ \t]*", re.DOTALL)
 _PREFIX_CHARACTERS: Final = "*#:;"
-_TERM_END = re.compile(rf"(?:https?|ftp)://[^\s{HOLE}]*|{LINK}[^{LINK_END}]*{LINK_END}|(&[#\w]{{1,32}};)|(:)")
+_TERM_END = re.compile(rf"\b(?:https?|ftp|irc)://[^\s{HOLE}]*|\b(?:news|mailto|tel|urn):[^\s{HOLE}]+|{LINK}[^{LINK_END}]*{LINK_END}|(&[#\w]{{1,32}};)|(:)")
 
 
 def rows(title: str, text: str, linker: Linker) -> tuple[Paragraph, ...]:

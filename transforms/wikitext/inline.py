@@ -4,15 +4,18 @@ Quotes follow MediaWiki's ``doQuotes``. Links go through mwparserfromhell line b
 only brackets are plain links takes a fast lane, a regular expression that a test proves equal.
 """
 
+import html
 import re
-from typing import Final, NamedTuple
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final, Literal, NamedTuple
 from urllib.parse import unquote
 
 import mwparserfromhell
-from mwparserfromhell.nodes import ExternalLink, Node, Text, Wikilink
+from mwparserfromhell.nodes import ExternalLink, Node, Wikilink
 
 from kiltetl.schemas.records import Site
-from kiltetl.transforms.titles import link_target, normal_title
+from kiltetl.transforms.titles import link_target, normal_title, split_namespace
 from kiltetl.transforms.wikitext.languages import (
     DEFAULT_LINK_TRAIL,
     INTERWIKI_PREFIXES,
@@ -60,7 +63,7 @@ def _line_without_quotes(line: str) -> str:
                 break
     out = [pieces[0]]
     for count, piece in zip(kept, pieces[1:], strict=True):
-        out.append("'" * count + piece if count else piece)
+        out.append("'" * count + EDGE + piece if count else EDGE + piece)
     return "".join(out)
 
 
@@ -153,236 +156,240 @@ class Target(NamedTuple):
 
 
 _LONGEST_LINE: Final = 8000  # characters that mwparserfromhell is given at once: it is quadratic in the worst case
-_MOST_STRAY: Final = 40  # brackets without partner in such a line
-_URL = r"(?:(?:https?|ftps?|sftp|ircs?|gopher|telnet|nntp|worldwind|svn|git|mms|ssh|redis):)?//|(?:mailto|news|tel|sip|sips|geo|magnet|urn|xmpp|bitcoin|sms):"
-_STRAY = re.compile(r"\[(?!\[)(?<!\[\[)", re.IGNORECASE)
-_EXTERNAL = re.compile(rf"\[((?:{_URL})[^\s\[\]<>\"]+)(?:[ \t]+([^\[\]\n]*))?\]", re.IGNORECASE)
-_EXTERNAL_START = re.compile(_URL, re.IGNORECASE)
+_OTHER_WIKIS: Final = LANGUAGE_CODES | INTERWIKI_PREFIXES
+
+_PROTOCOL: Final = (
+    r"(?:(?:https?|ftps?|sftp|ircs?|gopher|telnet|nntp|worldwind|svn|git|mms|ssh|redis):)?//"
+    r"|(?:mailto|news|tel|sip|sips|geo|magnet|urn|xmpp|bitcoin|sms):"
+)
+_AT_ADDRESS = re.compile(_PROTOCOL, re.IGNORECASE)
+_EXTERNAL = re.compile(rf"\[((?:{_PROTOCOL})[^\s\[\]<>\"]+)(?:[ \t]+([^\[\]\n]*))?\]", re.IGNORECASE)
+_ADDRESS_END = re.compile(f"{EDGE}|{HOLE}|{AMPERSAND}lt;|{LINK}")
 _PREFIX = re.compile(r"\s{0,9}:?\s{0,9}([A-Za-z0-9][\w.-]{0,30})\s{0,9}:")
-_INVALID = re.compile(r"[\[\]{}<>|\n]|^\s{0,99}(?:https?|ftp)://|\A[\s:]{0,99}\Z")
+_ANCHOR_MARKS = re.compile(f"{LINK}[0-9]+{LABEL}|{LINK_END}")
+_SIMPLE_TARGET = re.compile(r"[A-Z][A-Za-z0-9(),'\-]*(?: [A-Za-z0-9(),'\-]+)*")
+# what no title may hold once it is decoded (MediaWiki: $wgLegalTitleChars, percent-encoding, references, dots)
+_ILLEGAL = re.compile(
+    r"[\[\]{}<>|\n\x00-\x1f]|%[0-9A-Fa-f]{2}|&(?:#[0-9]+|#[xX][0-9A-Fa-f]+|[A-Za-z0-9]+);|~~~|(?:^|/)\.\.?(?:/|$)|^\s*:\s*:"
+)
 
 
 class Linker:
     """The links of one page: replaces them by marks and keeps where they lead, by number."""
 
-    def __init__(self, title: str, site: Site) -> None:
+    def __init__(self, title: str, site: Site, strict: bool = False) -> None:
         self.targets: list[Target] = []
         self.guards = 0
         self._site = site
+        self._strict = strict
         self._own_title = normal_title(title, site)
-        self._known: dict[str, Target | None] = {}
-        trail = LINK_TRAILS.get(site.language, DEFAULT_LINK_TRAIL) or ""
-        self._trail = _trail_pattern(trail)
-        self._plain_link = _plain_link_pattern(trail)
+        self._known: dict[str, Target | Literal["elsewhere", "illegal"]] = {}
+        self._plain_link, self._trail = _patterns(LINK_TRAILS.get(site.language, DEFAULT_LINK_TRAIL) or "")
 
     def marked(self, line: str) -> str:
         """The line with its links replaced: marks around the text of an anchor, the text alone of others."""
         if "[" not in line:
             return line
-        first = len(self.targets)
-        shown, count = self._plain_link.subn(self._plain, line)
-        if count * 2 == line.count("[") and count * 2 == line.count("]"):
-            return shown
-        del self.targets[first:]
+        if not self._strict:
+            first = len(self.targets)
+            shown, count = self._plain_link.subn(self._plain, line)
+            if count * 2 == line.count("[") and count * 2 == line.count("]"):
+                return shown
+            del self.targets[first:]
         return self._parsed(line)
-
-    # the fast lane
 
     def _plain(self, found: "re.Match[str]") -> str:
         target, label, trail = found.groups()
         return self._anchor(target, label, trail)
 
-    def _anchor(self, target: str, label: str | None, trail: str) -> str:
+    def _anchor(self, target: str, label: str | None, trail: str = "") -> str:
         """An anchor with its marks; the text alone of a link that leads to no page of the wiki or to its own."""
         try:
             known = self._known[target]
         except KeyError:
             known = self._known[target] = self._target(target)
-        if label is None or not label:
-            label = target.strip()
-            if label[0] == ":":
-                label = label[1:].lstrip()
+        if known == "illegal":
+            inside = target if label is None else f"{target}|{label}"
+            return f"&#91;&#91;{inside}&#93;&#93;{trail}"
+        if not label:
+            label = target.strip().removeprefix(":")
             if "%" in label:
                 label = unquote(label).replace("<", "&lt;")
-        if known is None:
-            return f"{label}{trail}"
+        if isinstance(known, str):
+            return label + trail
         self.targets.append(known)
         return f"{LINK}{len(self.targets) - 1}{LABEL}{label}{trail}{LINK_END}"
 
-    def _target(self, written: str) -> Target | None:
-        """Where a target leads; None where that is another wiki or the page itself."""
-        if ":" in written:
-            prefix = _PREFIX.match(written)
+    def _target(self, written: str) -> Target | Literal["elsewhere", "illegal"]:
+        """Where a target leads, if to another page of the wiki."""
+        if _SIMPLE_TARGET.fullmatch(written):
+            # nothing to decode, to part or to fold: the target is its own normal form
+            return Target(written, None, written) if written != self._own_title else "elsewhere"
+        text = unquote(written) if "%" in written else written
+        text = html.unescape(text) if "&" in text else text
+        page, hash_mark, _ = text.partition("#")
+        page = page.strip()
+        if _ILLEGAL.search(page) or not (page.strip(" _:") or hash_mark):
+            return "illegal"
+        if ":" in page:
+            prefix = _PREFIX.match(page)
             if prefix and prefix[1].lower() in _OTHER_WIKIS:
-                return None
+                return "elsewhere"
+            if page.endswith(":") and split_namespace(page.removeprefix(":"), self._site)[0]:
+                return "illegal"
         title, fragment = link_target(written, self._site)
         if not title or title == self._own_title:
-            return None
-        href, _, _ = _decoded(written).partition("#")
-        return Target(href.strip().removeprefix(":").strip(), fragment, title)
-
-    # the lane through mwparserfromhell
+            return "elsewhere"
+        return Target(page.removeprefix(":").strip(), fragment, title)
 
     def _parsed(self, line: str) -> str:
-        line = _literal_brackets(line)
+        """A line with links that are not plain, by mwparserfromhell."""
+        line = with_literal_brackets(line)
         if "[" not in line:
             return line
         if len(line) > _LONGEST_LINE:
             self.guards += 1
-            return self._long_line(line)
-        # the tokenizer of 0.7.2 may read freed memory where an & opens no character reference
+            line = _EXTERNAL.sub(lambda found: found[2] or HOLE, line)
+            return self._plain_link.sub(self._plain, line)
+        # the tokenizer of 0.7.2 reads freed memory where an & opens no character reference, so it gets none
         code = mwparserfromhell.parse(EDGE + line.replace("&", AMPERSAND), skip_style_tags=True)
-        return self._text(code.nodes).replace(AMPERSAND, "&")
+        shown = self._text(code.nodes).replace(AMPERSAND, "&")
+        if LINK_END in shown:
+            shown = self._trail.sub(rf"\1{LINK_END}", shown)
+        return shown
 
-    def _text(self, nodes: list[Node]) -> str:
+    def _text(self, nodes: Iterable[Node]) -> str:
         out: list[str] = []
-        after_link = ""
         for node in nodes:
-            if isinstance(node, Text):
-                text = str(node)
-                if after_link:
-                    trail = self._trail.match(text)
-                    end = trail.end() if trail else 0
-                    out.append(after_link.replace(HOLE, text[:end], 1) if False else self._closed(after_link, text[:end]))
-                    after_link = ""
-                    text = text[end:]
-                out.append(text)
-                continue
-            if after_link:
-                out.append(self._closed(after_link, ""))
-                after_link = ""
             if isinstance(node, Wikilink):
-                after_link = self._wikilink(node)
-                if not after_link.endswith(LINK_END):
-                    out.append(after_link)
-                    after_link = ""
+                out.append(self._wikilink(node))
             elif isinstance(node, ExternalLink):
-                if not node.brackets:
-                    out.append(str(node))
-                elif node.title is None:
-                    out.append(HOLE)
-                else:
-                    out.append(self._text(node.title.nodes))
+                out.append(self._external_link(node))
             else:
-                out.append(str(node).replace("[", "&#91;").replace("]", "&#93;"))
-        if after_link:
-            out.append(after_link)
+                out.append(str(node))
         return "".join(out)
 
-    @staticmethod
-    def _closed(anchor: str, trail: str) -> str:
-        return anchor[:-1] + trail + LINK_END
-
     def _wikilink(self, node: Wikilink) -> str:
-        target = str(node.title).replace(AMPERSAND, "&").replace(HOLE, "").replace(EDGE, "")
-        label = None if node.text is None else self._label(node.text.nodes)
-        if _INVALID.search(target):
-            inside = target if label is None else f"{target}|{label}"
-            return f"&#91;&#91;{inside}&#93;&#93;".replace("[", "&#91;").replace("]", "&#93;")
-        return self._anchor(target, label, "")
-
-    def _label(self, nodes: list[Node]) -> str:
-        """Text of a label: links within it are no links."""
+        target = str(node.title).replace(AMPERSAND, "&").replace(HOLE, "")
+        if node.text is None:
+            return self._anchor(target, None)
         before = len(self.targets)
-        text = self._text(nodes)
+        label = self._text(node.text.nodes)
         if len(self.targets) > before:
             del self.targets[before:]
-            text = _ANCHOR_MARKS.sub("", text)
-        return text
+            label = _ANCHOR_MARKS.sub("", label)
+        return self._anchor(target, label)
 
-    def _long_line(self, line: str) -> str:
-        """A line that is too long to be parsed: plain links and simple external links only."""
-        line = _EXTERNAL.sub(lambda found: found[2] or HOLE, line)
-        return self._plain_link.sub(self._plain, line)
-
-
-_ANCHOR_MARKS = re.compile(f"{LINK}[0-9]+{LABEL}|{LINK_END}")
-_OTHER_WIKIS = LANGUAGE_CODES | INTERWIKI_PREFIXES
-_PATTERNS: dict[tuple[str, str], "re.Pattern[str]"] = {}
-
-
-def _trail_pattern(letters: str) -> "re.Pattern[str]":
-    return _cached("trail", f"[{letters}]+" if letters else "(?!)")
+    def _external_link(self, node: ExternalLink) -> str:
+        """The label of an external link; one without label is shown as a number only, so nothing is left of it."""
+        if not node.brackets:
+            return str(node)
+        address = str(node.url)
+        end = _ADDRESS_END.search(address)
+        label = address[end.start() :] if end else ""
+        if node.title is not None:
+            label += (" " if label else "") + self._text(node.title.nodes)
+        return label or HOLE
 
 
-def _plain_link_pattern(letters: str) -> "re.Pattern[str]":
-    trail = f"[{letters}]*" if letters else ""
-    target = r"[^\[\]|<>{}\n\x01-\x07]"
-    return _cached("link", rf"\[\[(?=[^\]|]*[^\s:\]|])({target}+)(?:\|([^\[\]\n\x01-\x07]*))?\]\]({trail})")
+@lru_cache(maxsize=64)
+def _patterns(letters: str) -> tuple["re.Pattern[str]", "re.Pattern[str]"]:
+    """A plain link with its trail, and a trail behind the marks of an anchor, for a wiki's trail letters."""
+    trail = f"[{letters}]" if letters else "(?!)"
+    marks = f"{LINK}-{HOLE}{HEADING}-{AMPERSAND}"
+    target = rf"(?!(?:[A-Za-z]{{2,9}}:)?//)[^\[\]|<>{{}}\n{EDGE}{marks}]+"
+    return (
+        re.compile(rf"\[\[({target})(?:\|([^\[\]\n{marks}]*))?\]\]({trail}*)"),
+        re.compile(f"{LINK_END}({trail}+)"),
+    )
 
 
-def _cached(kind: str, pattern: str) -> "re.Pattern[str]":
-    key = (kind, pattern)
-    if key not in _PATTERNS:
-        _PATTERNS[key] = re.compile(pattern)
-    return _PATTERNS[key]
+_BRACKETS = re.compile(r"\[+|\]+")
 
 
-def _decoded(target: str) -> str:
-    """A target with percent-encoding and character references decoded."""
-    import html
+class _Frame:
+    """A link that is open while brackets are matched: where it stands, and the single brackets within."""
 
-    if "%" in target:
-        target = unquote(target)
-    return html.unescape(target) if "&" in target else target
+    __slots__ = ("index", "literal", "singles")
+
+    def __init__(self, index: int) -> None:
+        self.index = index
+        self.literal = False  # a link within has made the link itself text
+        self.singles: list[tuple[int, bool]] = []  # place and whether an address follows
 
 
-_BRACKET = re.compile(r"\[+|\]+")
+def with_literal_brackets(line: str) -> str:
+    """The line with every bracket that opens or closes no link written as a reference.
 
-
-def _literal_brackets(line: str) -> str:
-    """The line with every bracket that opens or closes no link written as a reference."""
+    As MediaWiki reads it: the first ``]]`` closes a link, but of three the first is the label's own if a
+    bracket is open in it; a link within a link makes the outer one text; the first ``]`` closes an
+    external link.
+    """
     pieces: list[str] = []
+    frames = [_Frame(-1)]
     position = 0
-    stack: list[tuple[str, int]] = []  # what is open, and where its piece stands
-    for found in _BRACKET.finditer(line):
+    for found in _BRACKETS.finditer(line):
         start, end = found.span()
         pieces.append(line[position:start])
         position = end
         count = end - start
-        if found[0][0] == "[":
-            # of an odd run the first is single: [[[a]]] is a link in brackets, [[[http://… is not
-            single_first = count % 2
-            if single_first:
-                if count == 1 and _EXTERNAL_START.match(line, end):
-                    stack.append(("[", len(pieces)))
-                    pieces.append("[")
-                else:
-                    stack.append(("(", len(pieces)))
-                    pieces.append("&#91;")
-            for number in range(count // 2):
-                last = number == count // 2 - 1
-                if last and _EXTERNAL_START.match(line, end):
-                    pieces.append("&#91;")
-                    stack.append(("(", len(pieces) - 1))
-                    stack.append(("[", len(pieces)))
-                    pieces.append("[")
-                else:
-                    stack.append(("[[", len(pieces)))
-                    pieces.append("[[")
-            continue
-        while count:
-            kind = stack[-1][0] if stack else ""
-            if kind == "(":
-                stack.pop()
-                pieces.append("&#93;")
-                count -= 1
-            elif kind == "[":
-                stack.pop()
-                pieces.append("]")
-                count -= 1
-            elif kind == "[[" and count >= 2:
-                stack.pop()
-                pieces.append("]]")
-                count -= 2
-            elif kind == "[[":
-                pieces.append("&#93;")
-                count -= 1
-            else:
-                pieces.append("&#93;" * count)
-                count = 0
-    for kind, index in stack:
-        if kind != "(":
-            pieces[index] = "&#91;" * len(kind)
+        if line[start] == "[":
+            address = _AT_ADDRESS.match(line, end) is not None
+            _open_brackets(pieces, frames, count, address)
+        else:
+            _close_brackets(pieces, frames, count)
     pieces.append(line[position:])
+    for frame in frames:
+        _give_up(pieces, frame)
     return "".join(pieces)
+
+
+def _open_brackets(pieces: list[str], frames: list[_Frame], count: int, address: bool) -> None:
+    """Opens a run of brackets: links by twos from its end, the last bracket alone where an address follows."""
+    links, single = divmod(count - address, 2)
+    if single:
+        if not any(is_address for _, is_address in frames[-1].singles[-1:]):
+            frames[-1].singles.append((len(pieces), False))
+        pieces.append("&#91;")
+    for _ in range(links):
+        frames.append(_Frame(len(pieces)))
+        pieces.append("[[")
+    if address:
+        frames[-1].singles.append((len(pieces), True))
+        pieces.append("[")
+
+
+def _close_brackets(pieces: list[str], frames: list[_Frame], count: int) -> None:
+    """Closes what a run of brackets closes; the rest of it becomes literal."""
+    while count:
+        frame = frames[-1]
+        is_link = frame.index >= 0
+        if frame.singles and not (is_link and count == 2):
+            _, is_address = frame.singles.pop()
+            pieces.append("]" if is_address else "&#93;")
+            count -= 1
+        elif is_link and count >= 2:
+            frames.pop()
+            for index, is_address in frame.singles:
+                if is_address:
+                    pieces[index] = "&#91;"
+            pieces.append("&#93;&#93;" if frame.literal else "]]")
+            if not frame.literal:
+                for outer in reversed(frames):
+                    if outer.index < 0 or outer.literal:
+                        break
+                    outer.literal = True
+                    pieces[outer.index] = "&#91;&#91;"
+            count -= 2
+        else:
+            pieces.append("&#93;" * count)
+            count = 0
+
+
+def _give_up(pieces: list[str], frame: _Frame) -> None:
+    """What is still open at the end of a line opens nothing."""
+    if frame.index >= 0:
+        pieces[frame.index] = "&#91;&#91;"
+    for index, is_address in frame.singles:
+        if is_address:
+            pieces[index] = "&#91;"

@@ -17,6 +17,7 @@ AMPERSAND: Final = "\x07"  # stands for & while mwparserfromhell has the line (s
 
 FIRST, LAST = LINK, AMPERSAND
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]+")
+CONTROL_BYTES: Final = bytes([*range(9), 11, 12, *range(14, 32)])
 
 # Whatever is to be shown as it stands is written with character references, which are decoded once, at
 # the very end. No stage takes them for markup.
