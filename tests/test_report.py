@@ -171,6 +171,8 @@ def test_averages_stand_where_the_counters_allow() -> None:
     more = task(counters=task()["counters"] | {"record_pages": 18})
     assert only(summarize(None, [more]))["averages"]["pages_per_record"] == 2.0
     assert set(only(summarize(None, [ZERO]))["averages"].values()) == {None}
+    nothing = only(summarize(None, [NOTHING]))
+    assert {*nothing["averages"].values(), nothing["pages"]} == {None}
 
 
 def test_a_reason_without_a_name_counts_as_a_failure() -> None:

@@ -118,7 +118,7 @@ def _split(task: Manifest) -> dict[str, Any]:
     source = task.get("knowledge_source")
     return _tally([task]) | {
         "split": task.get("split"),
-        "pages": counters.get("pages", 0),
+        "pages": counters.get("pages"),
         "averages": {name: _ratio(counters.get(above), counters.get(below)) for name, above, below in _AVERAGES},
         "published": {
             "size": published.get("size"),
@@ -341,6 +341,7 @@ th, td { text-align: left; font-weight: 400; padding: .3rem .75rem .3rem 0; bord
 th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--quiet); font-size: .8125rem; }
 .n { text-align: right; white-space: nowrap; }
+#templates ~ .wide { max-width: 32rem; }
 .long { min-width: 11rem; overflow-wrap: anywhere; }
 .in > th:first-child { padding-left: 1rem; color: var(--quiet); }
 tbody.sum th, tbody.sum td { font-weight: 600; }
@@ -378,15 +379,16 @@ summary { cursor: pointer; color: var(--quiet); font-size: .875rem; }
 
 _BUILT = (
     ("read", "Pages read, of every namespace", False),
-    ("articles", "Articles", False),
+    ("articles", "articles", True),
+    ("redirects", "redirects", True),
     ("pages", "Pages written", False),
     ("disambiguations", "disambiguation pages", True),
     ("paragraphs", "Paragraphs", False),
     ("titles", "Titles", False),
-    ("redirects", "redirects", True),
     ("anchors", "Anchors", False),
     ("anchors_resolved", "that lead to a page", True),
     ("guards", "Bounds on size or nesting that took effect", False),
+    ("rejects", "Rejects written", False),
 )
 _KIND_NAMES = {"title": "titles", "section": "headings", "paragraph": "text paragraphs", "list_item": "list items"}
 
