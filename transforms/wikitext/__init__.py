@@ -41,7 +41,7 @@ class Options:
     disambiguation: frozenset[str] = frozenset()
 
 
-def parse_page(title: str, wikitext: str, site: Site = ENGLISH, options: Options = Options()) -> ParsedPage:  # noqa: B008
+def parse_page(title: str, wikitext: str, site: Site = ENGLISH, options: Options = Options()) -> ParsedPage:
     """The rows, categories and counts of a page."""
     find = _finder(tuple(sorted(options.templates.items())))
     categories: list[str] = []

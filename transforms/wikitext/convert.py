@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from kiltetl.transforms.wikitext.languages import words
+
 
 @dataclass(frozen=True, slots=True)
 class Unit:
@@ -156,7 +158,7 @@ economy|mpgimp|1|mpg‑imp|mile per imperial gallon|miles per imperial gallon|
 
 
 def _unit_table() -> dict[str, Unit]:
-    units = {}
+    units: dict[str, Unit] = {}
     for line in _UNIT_TABLE.strip().split("\n"):
         dimension, codes, scale, symbol, singular, plural, outputs = line.split("|")
         unit = Unit(dimension, float(scale), symbol, singular, plural or singular + "s", outputs)
@@ -177,9 +179,13 @@ _RANGES: Final = {
 _POWERS: Final = {"e3": (3, "thousand"), "e6": (6, "million"), "e9": (9, "billion"), "e12": (12, "trillion")}
 _NUMBER = re.compile(r"[+-]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?")
 _FRACTION = re.compile(r"([+-]?)(?:(\d{1,9})\+)?(\d{1,9})(?:/|//|⁄)(\d{1,9})")
-_SMALL = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-          "seventeen eighteen nineteen").split()  # fmt: skip
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety".split()
+_SMALL: Final = words(
+    """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen
+    """
+)
+_TENS: Final = words("twenty thirty forty fifty sixty seventy eighty ninety")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +205,7 @@ def _value(text: str) -> _Value | None:
         digits = mantissa.lstrip("+-").replace(",", "")
         whole, dot, decimals = digits.partition(".")
         precision = len(decimals) if dot else len(whole.rstrip("0")) - len(whole)
-        if e:
-            shown = f"{grouped(mantissa)}×10{exponent.replace('-', '−')}"
-        else:
-            shown = grouped(mantissa)
+        shown = grouped(mantissa) + (f"×10{exponent.replace('-', '−')}" if e else "")
         return _Value(float(text.replace(",", "")), shown, precision - int(exponent or 0))
     fraction = _FRACTION.fullmatch(text)
     if fraction and int(fraction[4]):
@@ -231,10 +234,7 @@ def _rounded(size: float, precision: int) -> str:
     precision = max(-15, min(precision, 15))
     step = 10.0**precision
     steps = math.floor(abs(size) * step + 0.5 + 1e-9)
-    if precision > 0:
-        digits = f"{steps / step:.{precision}f}"
-    else:
-        digits = str(int(steps * 10**-precision))
+    digits = f"{steps / step:.{precision}f}" if precision > 0 else str(int(steps * 10**-precision))
     return grouped("-" + digits if size < 0 and steps else digits)
 
 

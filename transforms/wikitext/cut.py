@@ -11,14 +11,18 @@ from typing import Final
 
 from kiltetl.schemas.records import Site
 from kiltetl.transforms.sites import namespace_keys
-from kiltetl.transforms.wikitext.languages import CATEGORY_NAMES, FILE_NAMES, LANGUAGE_CODES
+from kiltetl.transforms.wikitext.languages import CATEGORY_NAMES, FILE_NAMES, LANGUAGE_CODES, words
 from kiltetl.transforms.wikitext.marks import CONTROL_BYTES, CONTROLS, EDGE, HOLE, literal
 
 # Tags whose inside is not wikitext of this page, or is no running text.
 _DROPPED: Final = frozenset(
-    "ref references gallery timeline score imagemap inputbox templatedata templatestyles graph chart mapframe maplink "
-    "hiero section categorytree indicator includeonly dynamicpagelist ce rss listing html randomimage slippymap "
-    "pagelist pages syntaxhighlight source phonos languages".split()
+    words(
+        """
+        ref references gallery timeline score imagemap inputbox templatedata templatestyles graph chart mapframe maplink
+        hiero section categorytree indicator includeonly dynamicpagelist ce rss listing html randomimage slippymap
+        pagelist pages syntaxhighlight source phonos languages
+        """
+    )
 )
 # Tags whose inside is shown as it stands.
 _LITERAL: Final = frozenset(["nowiki", "pre", "math", "chem"])

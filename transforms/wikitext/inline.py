@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Final, Literal, NamedTuple
 from urllib.parse import unquote
 
-import mwparserfromhell
 from mwparserfromhell.nodes import ExternalLink, Node, Wikilink
+from mwparserfromhell.parser import Parser
 
 from kiltetl.schemas.records import Site
 from kiltetl.transforms.titles import link_target, normal_title, split_namespace
@@ -89,11 +89,75 @@ def without_switches(text: str) -> tuple[str, bool]:
 
 # Tags that MediaWiki knows (Sanitizer::getRecognizedTagData); all others are shown as they stand.
 _INLINE: Final = frozenset(
-    "b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q rb rp rt rtc ruby s samp small span strike strong "
-    "sub sup time tt u var abbr a link meta wbr ce".split()
+    [
+        "b",
+        "bdi",
+        "bdo",
+        "big",
+        "cite",
+        "code",
+        "data",
+        "del",
+        "dfn",
+        "em",
+        "font",
+        "i",
+        "ins",
+        "kbd",
+        "mark",
+        "nobr",
+        "q",
+        "rb",
+        "rp",
+        "rt",
+        "rtc",
+        "ruby",
+        "s",
+        "samp",
+        "small",
+        "span",
+        "strike",
+        "strong",
+        "sub",
+        "sup",
+        "time",
+        "tt",
+        "u",
+        "var",
+        "abbr",
+        "a",
+        "link",
+        "meta",
+        "wbr",
+        "ce",
+    ]
 ) - {"a", "link", "meta", "ce"}
 _BLOCK: Final = frozenset(
-    "blockquote caption center div dl dd dt hr p ol ul li table tr td th tbody thead tfoot poem lines section pre".split()
+    [
+        "blockquote",
+        "caption",
+        "center",
+        "div",
+        "dl",
+        "dd",
+        "dt",
+        "hr",
+        "p",
+        "ol",
+        "ul",
+        "li",
+        "table",
+        "tr",
+        "td",
+        "th",
+        "tbody",
+        "thead",
+        "tfoot",
+        "poem",
+        "lines",
+        "section",
+        "pre",
+    ]
 ) - {"section", "pre"}
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s/<>\x00-\x1f]{0,40})(?:[\s/]([^<>]{0,5000}))?>")
 _HIDDEN = re.compile(r"<(span|div)\s[^<>]{0,500}?display\s?:\s?none[^<>]{0,500}>[^<>]{0,2000}</\1\s?>", re.IGNORECASE)
@@ -252,7 +316,7 @@ class Linker:
             line = _EXTERNAL.sub(lambda found: found[2] or HOLE, line)
             return self._plain_link.sub(self._plain, line)
         # the tokenizer of 0.7.2 reads freed memory where an & opens no character reference, so it gets none
-        code = mwparserfromhell.parse(EDGE + line.replace("&", AMPERSAND), skip_style_tags=True)
+        code = Parser().parse(EDGE + line.replace("&", AMPERSAND), skip_style_tags=True)
         shown = self._text(code.nodes).replace(AMPERSAND, "&")
         if LINK_END in shown:
             shown = self._trail.sub(rf"\1{LINK_END}", shown)

@@ -4,6 +4,7 @@ A *form* says what a template shows, in wikitext:
 
 ``{1}``           first argument; ``{lt|2|1}`` the first of these that is not empty
 ``<… {2} …>``     a part that vanishes where an argument in it is empty
+``¶``             a paragraph of its own begins
 ``@name``         as the template of that name
 anything else     itself; an empty form shows nothing
 
@@ -15,7 +16,7 @@ goes before the table of renderers.py; a file of such a mapping is JSON or TOML,
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 from kiltetl.transforms.wikitext.marks import HOLE
 
@@ -57,45 +58,66 @@ Renderer = Callable[[Arguments], str]
 _FORM_PIECE = re.compile(r"\{([^{}]+)\}|<|>|[^{}<>]+|.", re.DOTALL)
 
 
+# a form taken apart: texts, the names of an argument, and optional parts
+_Form: TypeAlias = "list[str | tuple[str, ...] | _Form]"
+
+
 def compiled(form: str) -> Renderer:
     """The renderer of a form. ``ValueError`` says what is wrong with it.
 
     >>> compiled("c. {1}< – c. {2}>")(Arguments({"1": "1900"}))
     'c. 1900'
     """
-    # a form is a list of groups; a group is optional or not, its pieces are texts or tuples of names
-    groups: list[tuple[bool, list[str | tuple[str, ...]]]] = [(False, [])]
+    if not form.strip():
+        return NOTHING
+    parts = _taken_apart(form.replace("¶", "\n\n"))
+    has_arguments = any(not isinstance(part, str) for part in parts)
+
+    def render(arguments: Arguments) -> str:
+        shown, _, any_filled = _filled(parts, arguments)
+        return shown if any_filled or not has_arguments else ""
+
+    return render
+
+
+def _taken_apart(form: str) -> _Form:
+    stack: list[_Form] = [[]]
     for found in _FORM_PIECE.finditer(form):
         piece = found[0]
         if found[1]:
-            groups[-1][1].append(tuple(name.strip() for name in found[1].split("|")))
-        elif piece == "<" and not groups[-1][0]:
-            groups.append((True, []))
-        elif piece == ">" and groups[-1][0]:
-            groups.append((False, []))
+            stack[-1].append(tuple(name.strip() for name in found[1].split("|")))
+        elif piece == "<":
+            stack.append([])
+        elif piece == ">" and len(stack) > 1:
+            optional = stack.pop()
+            stack[-1].append(optional)
         elif piece in "<>{}":
             raise ValueError(f"{piece!r} without its partner in the form {form!r}")
         else:
-            groups[-1][1].append(piece)
-    if groups[-1][0]:
+            stack[-1].append(piece)
+    if len(stack) > 1:
         raise ValueError(f"'<' without its partner in the form {form!r}")
-    has_arguments = any(isinstance(piece, tuple) for _, pieces in groups for piece in pieces)
+    return stack[0]
 
-    if form.strip() == "":
-        return NOTHING
 
-    def render(arguments: Arguments) -> str:
-        out: list[str] = []
-        filled = False
-        for optional, pieces in groups:
-            values = [piece if isinstance(piece, str) else arguments.first(*piece) for piece in pieces]
-            names_filled = [bool(value) for piece, value in zip(pieces, values, strict=True) if isinstance(piece, tuple)]
-            filled = filled or any(names_filled)
-            if not optional or all(names_filled):
-                out += values
-        return "".join(out) if filled or not has_arguments else ""
-
-    return render
+def _filled(parts: _Form, arguments: Arguments) -> tuple[str, bool, bool]:
+    """What the parts show; whether all arguments in them have a value, and whether any has."""
+    shown = ""
+    all_filled, any_filled = True, False
+    for part in parts:
+        if isinstance(part, str):
+            shown += part
+        elif isinstance(part, tuple):
+            value = arguments.first(*part)
+            shown += value
+            all_filled = all_filled and bool(value)
+            any_filled = any_filled or bool(value)
+        else:
+            inner, inner_all, inner_any = _filled(part, arguments)
+            if inner_all:
+                shown += inner
+                any_filled = any_filled or inner_any
+    return shown, all_filled, any_filled
 
 
 def compiled_table(forms: Mapping[str, str], known: Mapping[str, Renderer] | None = None) -> dict[str, Renderer]:
@@ -128,7 +150,7 @@ def normal_name(name: str) -> str:
 
 
 def matched_braces(text: str) -> tuple[list[tuple[int, int, int]], list[tuple[int, int]]]:
-    """Start, end and width (2 or 3) of every pair of braces, by start; and start and length of the openers never closed.
+    """Start, end and width (2 or 3) of every pair of braces; start and length of the openers never closed.
 
     Runs of braces pair as in MediaWiki's preprocessor: three with three (an argument) before two with
     two (a template), from the inside.
@@ -193,7 +215,11 @@ class Expansion:
     """
 
     def __init__(
-        self, source: str, find: Callable[[str], Renderer | None], functions: Mapping[str, Renderer], depth: int = _DEEPEST
+        self,
+        source: str,
+        find: Callable[[str], Renderer | None],
+        functions: Mapping[str, Renderer],
+        depth: int = _DEEPEST,
     ) -> None:
         self.unknown: Counter[str] = Counter()
         self.names: set[str] = set()  # of templates that stand in no other one
