@@ -11,13 +11,14 @@ between two streams or before ``</mediawiki>`` raises DumpError.
 
 import bz2
 import codecs
-import gzip
 import lzma
 import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import IO, BinaryIO
+from html import escape
+from itertools import chain
+from typing import BinaryIO, Protocol
 from xml.parsers import expat
 
 from kiltetl.schemas.records import Namespace, RawPage, Site
@@ -31,6 +32,11 @@ _STREAM_HEAD = 10
 _PAGE = re.compile(rb"<page[\s>]")
 _PAGE_END = b"</page>"
 _ROOT_END = b"</mediawiki>"
+_PROLOG = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
+_DOCUMENT = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!--|mediawiki)")
+_BLANK = b" \t\r\n\0"  # may stand after the end of a document
+_PADDING = b"\0\r\n"  # may stand between and after compressed streams
+_DECLARATION = 1024  # bytes in which an XML declaration ends
 _TAIL = 64  # bytes kept between chunks: more than any tag that is searched for
 _LONGEST_HEAD = 16 << 20
 _FIRST_LINK = re.compile(r"\[\[([^\[\]|\n]+)")
@@ -72,19 +78,12 @@ def compression_of(head: bytes) -> str:
 def decompressed(stream: BinaryIO) -> Iterator[bytes]:
     """The whole of a file, decompressed, in chunks."""
     compression = compression_of(_head(stream))
-    if compression == "bz2":
-        yield from (chunk for _, chunk in _bz2_streams(stream, 0))
+    if compression == "plain":
+        while data := stream.read(CHUNK):
+            yield data
         return
-    reader: IO[bytes] = stream
-    if compression == "gz":
-        reader = gzip.GzipFile(fileobj=stream)
-    elif compression == "xz":
-        reader = lzma.LZMAFile(stream)  # noqa: SIM115
-    try:
-        while chunk := reader.read(CHUNK):
-            yield chunk
-    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
-        raise DumpError(f"the {compression} data is cut off or damaged ({error})") from None
+    for _, chunk in _streams(stream, compression, 0):
+        yield chunk
 
 
 def _head(stream: BinaryIO) -> bytes:
@@ -94,31 +93,79 @@ def _head(stream: BinaryIO) -> bytes:
     return head
 
 
-def _bz2_streams(stream: BinaryIO, start: int) -> Iterator[tuple[int, bytes]]:
+class _Decompressor(Protocol):
+    """What the decompressors of bz2 and lzma have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1, /) -> bytes: ...
+
+
+class _GzipDecompressor:
+    """zlib's decompressor with the interface of the other two."""
+
+    def __init__(self) -> None:
+        self._inner = zlib.decompressobj(wbits=31)
+
+    @property
+    def eof(self) -> bool:
+        return self._inner.eof
+
+    @property
+    def needs_input(self) -> bool:
+        return not self._inner.unconsumed_tail
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inner.unused_data
+
+    def decompress(self, data: bytes, max_length: int = -1, /) -> bytes:
+        return self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+
+
+def _decompressor(compression: str) -> _Decompressor:
+    if compression == "bz2":
+        return bz2.BZ2Decompressor()
+    return _GzipDecompressor() if compression == "gz" else lzma.LZMADecompressor(lzma.FORMAT_XZ)
+
+
+def _streams(stream: BinaryIO, compression: str, start: int) -> Iterator[tuple[int, bytes]]:
     """(first byte of its stream, decompressed chunk) from the stream that begins at ``start`` on."""
     stream.seek(start)
     position, pending = start, b""
     while True:
-        while len(pending) < _STREAM_HEAD and (data := stream.read(CHUNK)):
+        while True:
+            found = pending.lstrip(_PADDING)
+            position, pending = position + len(pending) - len(found), found
+            if len(pending) >= _STREAM_HEAD:
+                break
+            data = stream.read(CHUNK)
+            if not data:
+                break
             pending += data
-        if not pending.strip(b"\0\n"):
+        if not pending:
             return
-        if not pending.startswith(b"BZh"):
-            raise DumpError(f"no bz2 stream at byte {position:,}: the file is damaged")
-        decompressor, used = bz2.BZ2Decompressor(), 0
+        if compression_of(pending) != compression:
+            raise DumpError(f"no {compression} stream at byte {position:,}: the file is cut off or damaged")
+        decompressor, used = _decompressor(compression), 0
         try:
             while not decompressor.eof:
                 if decompressor.needs_input and not pending:
                     pending = stream.read(CHUNK)
-                    if not pending:
-                        raise DumpError(f"the bz2 stream at byte {position:,} is cut off")
+                at_end = decompressor.needs_input and not pending
                 used += len(pending)
                 chunk = decompressor.decompress(pending, CHUNK)
                 pending = b""
                 if chunk:
                     yield position, chunk
-        except OSError:
-            raise DumpError(f"the bz2 stream at byte {position:,} is damaged") from None
+                elif at_end and not decompressor.eof:
+                    raise DumpError(f"the {compression} stream at byte {position:,} is cut off")
+        except (OSError, zlib.error, lzma.LZMAError):
+            raise DumpError(f"the {compression} stream at byte {position:,} is damaged") from None
         pending = decompressor.unused_data
         position += used - len(pending)
 
@@ -140,13 +187,29 @@ def stream_start(stream: BinaryIO, start: int, end: int) -> int | None:
 def is_multistream(stream: BinaryIO, probe: int = 8 << 20) -> bool:
     """Whether a bz2 file holds several streams, the first ending within ``probe`` decompressed bytes."""
     total = 0
-    for position, chunk in _bz2_streams(stream, 0):
+    for position, chunk in _streams(stream, "bz2", 0):
         if position:
             return True
         total += len(chunk)
         if total > probe:
             return False
     return False
+
+
+def is_splittable(stream: BinaryIO) -> bool:
+    """Whether ``range_chunks`` can read the file: plain or bz2 of many streams, and in UTF-8.
+
+    In another encoding a range would not know which one, since only the head of the file says.
+    """
+    compression = compression_of(_head(stream))
+    if compression not in ("plain", "bz2"):
+        return False
+    head = b""
+    for chunk in decompressed(stream):
+        head += chunk
+        if len(head) >= _DECLARATION:
+            break
+    return encoding_of(head) == "utf-8" and (compression == "plain" or is_multistream(stream))
 
 
 def range_chunks(stream: BinaryIO, start: int, end: int) -> Iterator[tuple[bool, bytes]]:
@@ -158,7 +221,7 @@ def range_chunks(stream: BinaryIO, start: int, end: int) -> Iterator[tuple[bool,
     if compression_of(_head(stream)) == "bz2":
         first = stream_start(stream, start, end)
         if first is not None:
-            for position, chunk in _bz2_streams(stream, first):
+            for position, chunk in _streams(stream, "bz2", first):
                 yield position < end, chunk
         return
     stream.seek(start)
@@ -173,16 +236,25 @@ def range_chunks(stream: BinaryIO, start: int, end: int) -> Iterator[tuple[bool,
 
 def utf8(chunks: Iterable[tuple[bool, bytes]]) -> Iterator[tuple[bool, bytes]]:
     """The same chunks in UTF-8, whatever the document's encoding (byte-order mark or declaration)."""
-    decoder: codecs.IncrementalDecoder | None = None
-    for number, (owned, chunk) in enumerate(chunks):
-        if number == 0:
-            encoding = encoding_of(chunk)
-            if encoding != "utf-8":
-                decoder = codecs.getincrementaldecoder(encoding)(errors="strict")
-        try:
-            yield owned, chunk if decoder is None else decoder.decode(chunk).encode()
-        except UnicodeDecodeError as error:
-            raise DumpError(f"the file is not {error.encoding}: {error.reason}") from None
+    rest = iter(chunks)
+    held: list[tuple[bool, bytes]] = []
+    size = 0
+    for owned, chunk in rest:
+        held.append((owned, chunk))
+        size += len(chunk)
+        if size >= _DECLARATION:
+            break
+    encoding = encoding_of(b"".join(chunk for _, chunk in held))
+    if encoding == "utf-8":
+        yield from chain(held, rest)
+        return
+    decoder = codecs.getincrementaldecoder(encoding)(errors="strict")
+    try:
+        for owned, chunk in chain(held, rest):
+            yield owned, decoder.decode(chunk).encode()
+        decoder.decode(b"", final=True)
+    except UnicodeError as error:
+        raise DumpError(f"the file is not in {encoding}, or is cut off: {error}") from None
 
 
 def encoding_of(head: bytes) -> str:
@@ -196,9 +268,11 @@ def encoding_of(head: bytes) -> str:
     if declared:
         try:
             name = codecs.lookup(declared[1].decode()).name
+            b"".decode(name)  # LookupError for codecs that are no text encodings
         except LookupError:
             raise DumpError(f"unknown encoding {declared[1].decode()!r} in the XML declaration") from None
-        return "utf-8" if name in ("utf-8", "ascii") else name
+        # a declaration that can be read byte by byte is not in UTF-16, whatever it says
+        return "utf-8" if name in ("utf-8", "ascii") or name.startswith(("utf-16", "utf-32")) else name
     return "utf-8"
 
 
@@ -210,35 +284,68 @@ def page_elements(chunks: Iterable[tuple[bool, bytes]], rooted: bool) -> Iterato
         rooted: whether the document has a ``<mediawiki>`` root, whose end tag must then be there.
 
     Raises:
-        DumpError: the document ends inside a page or before ``</mediawiki>``.
+        DumpError: the document ends inside a page or before ``</mediawiki>``, or a page has lost its
+            beginning.
     """
     buffer, owned, searched, seen = b"", 0, 0, 0
+    count = 0  # elements given
+    head = b""
+    closed = False  # whether </mediawiki> is the last thing so far, but for blanks
+    content = False  # whether there was anything but blanks
+    strays = 0  # </page> without <page>: one page may have begun before the range
+
+    def stray(begin: int, end: int) -> int:
+        found = strays + buffer.count(_PAGE_END, begin, end)
+        if found > (0 if count or _DOCUMENT.match(head) else 1):
+            raise DumpError("a page ends that did not begin: the file is damaged")
+        return found
+
     for mine, chunk in chunks:
         seen += len(chunk)
         buffer += chunk
+        if len(head) < _TAIL:
+            head += chunk[:_TAIL]
+        content = content or bool(chunk.strip(_BLANK))
         if mine:
             owned = len(buffer)
         position = 0
         while (tag := _PAGE.search(buffer, position)) and tag.start() < owned:
+            stray(position, tag.start())
             stop = buffer.find(_PAGE_END, max(tag.start(), searched))
             if stop < 0:
                 position = tag.start()
                 break
             stop += len(_PAGE_END)
             yield buffer[tag.start() : stop]
-            position = stop
+            position, strays, closed, count = stop, 0, False, count + 1
         else:
-            if not mine and not any(b"<page".startswith(buffer[i:]) for i in range(max(0, len(buffer) - 5), owned)):
+            rest = buffer[position:].rstrip(_BLANK)
+            if rest:
+                closed = rest.endswith(_ROOT_END)
+            if (
+                not mine
+                and buffer[max(owned, position) :].strip(_BLANK)
+                and not any(b"<page".startswith(buffer[i:]) for i in range(max(0, len(buffer) - 5), owned))
+            ):
                 return
-            position = max(position, len(buffer) - _TAIL)
+            begin, position = position, max(position, len(buffer) - _TAIL)
+            end = position + len(_PAGE_END) - 1
+            strays = stray(begin, min(end, tag.start()) if tag else end)
         # what is left: a page still open, or the last bytes in case a tag runs on; searched once
         buffer = buffer[position:]
         owned = max(0, owned - position)
         searched = max(0, len(buffer) - len(_PAGE_END) + 1)
     if _PAGE.match(buffer):
         raise DumpError("the file ends inside a page: it is cut off")
-    tail = buffer.rstrip()
-    if rooted and seen and not tail.endswith(_ROOT_END) and not (seen < _TAIL and tail and _ROOT_END.endswith(tail)):
+    stray(0, len(buffer))
+    tail = buffer.strip(_BLANK)
+    if not rooted:
+        if count and tail not in (b"", _ROOT_END):
+            raise DumpError("the file ends after something that is no page: it is cut off or damaged")
+        return
+    # a range may hold nothing but blanks after the end tag, or its last bytes: the range before it sees to the rest
+    remainder = not content or (seen < _TAIL and _ROOT_END.endswith(tail))
+    if not closed and seen and (count or not remainder):
         raise DumpError("the file ends before </mediawiki>: it is cut off")
 
 
@@ -256,16 +363,23 @@ def read_header(chunks: Iterable[tuple[bool, bytes]]) -> tuple[Header, bool]:
         head += chunk
         if _PAGE.search(head) or _ROOT_END in head or len(head) > _LONGEST_HEAD:
             break
-    document = re.sub(rb"^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*\?>)?\s*", b"", head)
-    rooted = document.startswith(b"<mediawiki")
+    if not head.strip(_BLANK):
+        raise DumpError("the file is empty")
+    prolog = _PROLOG.match(head)
+    document = head[prolog.end() :] if prolog else head
+    rooted = re.match(rb"<mediawiki[\s>]", document) is not None
     if not rooted and not _PAGE.match(document):
+        if document.startswith(b"<!"):
+            raise DumpError("the file declares a document type; dumps have none, and entities are not expanded")
         shown = document[:60].decode("utf-8", "replace")
         raise DumpError(f"not a MediaWiki XML export: it begins with {shown!r}, expected <mediawiki …>")
     if not rooted:
         return Header(ENGLISH), False
+    if not _PAGE.search(document) and _ROOT_END not in document:
+        raise DumpError("neither a page nor </mediawiki> in the head of the file: it is cut off, or no dump")
     root = document[: document.find(b">") + 1].decode("utf-8", "replace")
-    version = re.search(r"\bversion=\"([\d.]+)\"", root)
-    language = re.search(r"\bxml:lang=\"([^\"]+)\"", root)
+    version = re.search(r"\bversion=[\"']([\d.]+)[\"']", root)
+    language = re.search(r"\bxml:lang=[\"']([^\"']+)[\"']", root)
     info = re.search(rb"<siteinfo>.*?</siteinfo>", document, re.DOTALL)
     site = _site(info[0], language[1] if language else "en") if info else ENGLISH
     return Header(site, tuple(int(part) for part in version[1].split(".") if part) if version else ()), True
@@ -328,66 +442,87 @@ class _PageBuilder:
 
     def __init__(self) -> None:
         self.path: list[str] = []
-        self.values: dict[str, str] = {}
-        self.revision: dict[str, str] = {}
+        self.values: dict[str, str] = {}  # children of <page>
+        self.revision: dict[str, str] = {}  # children of the <revision> under way
         self.best: dict[str, str] | None = None
         self.redirect: str | None = None
         self.has_redirect = False
         self.text: list[str] = []
+        self.opened: list[int] = []  # for each element inside a value: length of the text when it began
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         name = name.rpartition(":")[2]
-        if "text" in self.path:  # a raw element inside <text>: third-party dumps; the reader is given its markup
-            self.text.append(f"<{name} />" if name in ("br", "hr") else f"<{name}>")
-        else:
+        depth = len(self.path)
+        if depth == 1 or (depth == 2 and self.path[1] == "revision"):
             self.text = []
-            if name == "redirect":
-                self.has_redirect, self.redirect = True, attributes.get("title")
+            if depth == 2:
+                if name == "text" and "deleted" not in attributes:
+                    self.revision["@bytes"] = attributes.get("bytes", "")
             elif name == "revision":
                 self.revision = {}
+            elif name == "redirect":
+                self.has_redirect, self.redirect = True, attributes.get("title")
+        elif depth > 1:  # a raw element inside a value, as third-party dumps have it: kept as markup
+            shown = "".join(f' {key}="{escape(value)}"' for key, value in attributes.items())
+            self.text.append(f"<{name}{shown}>")
+            self.opened.append(len(self.text))
         self.path.append(name)
 
-    def end(self, name: str) -> None:
+    def end(self, _: str) -> None:
         name = self.path.pop()
-        if "text" in self.path:
-            if name not in ("br", "hr"):
-                self.text.append(f"</{name}>")
-            return
-        parent = self.path[-1] if self.path else ""
-        if parent == "page":
-            if name == "revision":
-                if self.best is None or int(self.revision.get("id") or 0) > int(self.best.get("id") or 0):
-                    self.best = self.revision
-            else:
+        depth = len(self.path)
+        if depth == 1:
+            if name != "revision":
                 self.values[name] = "".join(self.text)
-        elif parent == "revision":
+            elif self.best is None or int(self.revision.get("id") or 0) >= int(self.best.get("id") or 0):
+                self.best = self.revision
+        elif depth == 2 and self.path[1] == "revision":
             self.revision[name] = "".join(self.text)
-        self.text = []
+        elif depth > 1:
+            if len(self.text) == self.opened.pop():
+                self.text[-1] = self.text[-1][:-1] + " />"
+            else:
+                self.text.append(f"</{name}>")
+
+
+def _title(text: str) -> str:
+    return " ".join(text.replace("_", " ").split())
+
+
+def _number(name: str, text: str) -> int:
+    number = int(text)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError(f"{name} {number} is larger than any of a wiki's")
+    return number
 
 
 def read_page(element: bytes, ordinal: int, header: Header) -> RawPage | MalformedPage:
-    """One ``<page>`` element with its newest revision (the highest id, where there are several)."""
+    """One ``<page>`` element with its newest revision (the highest id, then the last)."""
     builder = _PageBuilder()
     parser = _parser()
     parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
     parser.CharacterDataHandler = lambda data: builder.text.append(data)
     try:
         parser.Parse(element, True)
-        values, revision = builder.values, builder.best or {}
-        title = values.get("title", "").replace("_", " ").strip()
-        if not title or not values.get("id", "").strip().isdecimal():
+        values, revision = builder.values, builder.best
+        title, page_id = _title(values.get("title", "")), values.get("id", "").strip()
+        if not title or not page_id.isdecimal():
             return MalformedPage(ordinal, title, "no <title>" if not title else "no <id> of the page")
+        if revision is None:
+            return MalformedPage(ordinal, title, "no <revision>")
         text = revision.get("text", "")
+        if not text and revision.get("@bytes", "").strip("0"):
+            return MalformedPage(ordinal, title, f"its {revision['@bytes']} bytes of text are missing: a stub dump?")
         parent = revision.get("parentid", "").strip()
         namespace = values.get("ns", "").strip()
         return RawPage(
             ordinal=ordinal,
-            page_id=int(values["id"]),
+            page_id=_number("page id", page_id),
             title=title,
-            namespace=int(namespace) if namespace else split_namespace(title, header.site)[0],
+            namespace=_number("namespace", namespace) if namespace else split_namespace(title, header.site)[0],
             redirect=_redirect(builder, text, header),
-            revision_id=int(revision.get("id") or 0),
-            parent_id=int(parent) if parent else None,
+            revision_id=_number("revision id", revision.get("id") or "0"),
+            parent_id=_number("parent id", parent) if parent else None,
             timestamp=revision.get("timestamp", "").strip(),
             model=revision.get("model", "").strip() or "wikitext",
             text=text,
@@ -395,17 +530,23 @@ def read_page(element: bytes, ordinal: int, header: Header) -> RawPage | Malform
     except (expat.ExpatError, ValueError) as error:
         if isinstance(error, DumpError):
             raise
-        return MalformedPage(ordinal, builder.values.get("title", ""), f"the page's XML: {error}")
+        return MalformedPage(ordinal, _title(builder.values.get("title", "")), f"the page's XML: {error}")
 
 
 def _redirect(builder: _PageBuilder, text: str, header: Header) -> str | None:
-    """Target of a redirect. Exports before 0.5 lack the title, those before 0.4 the element."""
-    if builder.redirect is not None:
+    """Target of a redirect, "" where it cannot be found; None for an article.
+
+    Exports before 0.5 lack the title, those before 0.4 the element.
+    """
+    if builder.redirect:
         return builder.redirect
     if builder.has_redirect or (header.version and header.version < (0, 4)):
         words = re.match(r"\s*(#[^\s\[:]+)\s*:?\s*\[\[([^\[\]|\n]+)", text)
-        if words and (builder.has_redirect or words[1].lower() in REDIRECT_WORDS):
+        if words and (builder.has_redirect or words[1].lower().replace("i\u0307", "i") in REDIRECT_WORDS):
             return link_target(words[2], header.site)[0]
+        if builder.has_redirect:
+            link = _FIRST_LINK.search(text)
+            return link_target(link[1], header.site)[0] if link else ""
     return None
 
 
