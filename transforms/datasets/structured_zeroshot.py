@@ -1,0 +1,129 @@
+"""Zero-Shot RE: what relation a sentence states, asked by questions that people wrote (slot filling).
+
+Files: http://nlp.cs.washington.edu/zeroshot/ (Levy et al. 2017, https://arxiv.org/abs/1706.04115;
+one file, or the folds of relation_splits, whose repeated lines do no harm). Licence: none is stated;
+the sentences of Wikipedia CC BY-SA. Tab-separated lines, not quoted: relation (a label or a Wikidata property),
+question with XXX for the subject, subject (title of the page), sentence, and the answers; one
+without answers is a negative example. ``parse`` makes a row of a line::
+
+    {"line": "spouse\\tWho is XXX's wife?\\tLu Ban\\tLu Ban wed Lady Yun.\\tLady Yun"}
+
+The questions of a relation and a subject become one record. Its split is its relation's, so that no
+relation of validation or test is seen in training: the one that ``splits`` names, else one drawn by
+a hash of the relation, in the proportions 84 : 12 : 24. ``relation_splits`` draws exactly so many.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from kiltetl.schemas.records import NEGATIVE_EXAMPLE, Evidence, Example, ExampleOutput, TaskMeta
+from kiltetl.transforms.datasets.spec import Dataset, Lines, MalformedRow, Row, SkipRow
+from kiltetl.transforms.properties import PROPERTY_LABELS, property_labels
+from kiltetl.transforms.repair import spaces
+from kiltetl.transforms.stable import SEED, stable_id, stable_share
+
+SEPARATOR: Final = " [SEP] "
+SHARES: Final = {"train": 84, "validation": 12, "test": 24}
+
+
+def parse(lines: Lines) -> Iterator[Row]:
+    """A row a line that is not empty."""
+    for line in lines:
+        if line.strip():
+            yield {"line": line}
+
+
+def read(row: Row, labels: Mapping[str, str] = PROPERTY_LABELS) -> Iterator[Example]:
+    """One question about a subject: its answers, all supported by the sentence."""
+    fields = [field.strip() for field in row["line"].split("\t")]
+    if len(fields) < 4 or not all(fields[:4]):
+        raise MalformedRow(
+            f"{len(fields)} columns, not relation, question, subject, sentence and answers, or one empty"
+        )
+    relation, question, subject, sentence, *answers = fields
+    answers = [answer for answer in dict.fromkeys(answers) if answer]
+    if not answers:
+        raise SkipRow(NEGATIVE_EXAMPLE)
+    evidence = (Evidence(subject, text=spaces(sentence)),)
+    asked = question.replace(" auther", " author").replace("XXX", subject)
+    yield Example(
+        id=stable_id(relation, subject),
+        input=f"{subject}{SEPARATOR}{labels.get(relation, relation)}",
+        outputs=tuple(ExampleOutput(answer, evidence) for answer in answers),
+        meta=TaskMeta(template_questions=(asked,)),
+    )
+
+
+def key(example: Example) -> str:
+    return example.id
+
+
+def merge(examples: Sequence[Example]) -> Iterator[Example]:
+    """One record of a relation and a subject: each answer once a sentence, each question once."""
+    outputs = dict.fromkeys(output for example in examples for output in example.outputs)
+    questions = dict.fromkeys(asked for example in examples for asked in example.meta.template_questions or ())
+    yield replace(examples[0], outputs=tuple(outputs), meta=TaskMeta(template_questions=tuple(questions)))
+
+
+def split_of(example: Example, splits: Mapping[str, str] | None = None, seed: int = SEED) -> str:
+    """The split of the example's relation; none, "", for a relation that a split file leaves out."""
+    relation = example.input.rpartition(SEPARATOR)[2]
+    if splits is not None:
+        return splits.get(relation, "")
+    place = stable_share(relation, seed) * sum(SHARES.values())
+    if place < SHARES["train"]:
+        return "train"
+    return "validation" if place < SHARES["train"] + SHARES["validation"] else "test"
+
+
+def relation_splits(relations: Collection[str], seed: int = SEED) -> Iterator[str]:
+    """Lines of a split file: the relations in the order of their hash, in the proportions 84 : 12 : 24.
+
+    Of the 120 relations of the dataset exactly 84, 12 and 24.
+    """
+    ordered = sorted(set(relations), key=lambda relation: (stable_share(relation, seed), relation))
+    total, end = sum(SHARES.values()), 0
+    for split, share in SHARES.items():
+        start, end = end, end + share
+        for relation in ordered[start * len(ordered) // total : end * len(ordered) // total]:
+            yield f"{relation}\t{split}"
+
+
+def configure(files: Mapping[str, Sequence[str]]) -> Dataset:
+    """The dataset with other relation labels or a published split."""
+    labels = property_labels(files.get("relation-labels", ()))
+    if "splits" not in files:
+        return replace(DATASET, read=partial(read, labels=labels))
+    splits = dict[str, str]()
+    for line in filter(str.strip, files["splits"]):
+        relation, _, split = (part.strip() for part in line.partition("\t"))
+        split = "validation" if split == "dev" else split
+        if split not in SHARES:
+            raise ValueError(f"{line!r} is not a relation and train, validation or test with a tab between them")
+        splits[labels.get(relation, relation)] = split
+    return replace(DATASET, read=partial(read, labels=labels), split_of=partial(split_of, splits=splits))
+
+
+DATASET = Dataset(
+    name="structured_zeroshot",
+    task="slot filling",
+    read=read,
+    source="text",
+    parse=parse,
+    key=key,
+    merge=merge,
+    split_of=split_of,
+    files={
+        "relation-labels": "lines of a property and its label, such as P26<TAB>spouse, beside the built-in ones",
+        "splits": "lines of a relation and its split, such as P26<TAB>validation; others are left out",
+    },
+    configure=configure,
+    splits=("train", "validation", "test"),
+    row_example="spouse<TAB>Who is XXX's wife?<TAB>Lu Ban<TAB>Lu Ban wed Lady Yun.<TAB>Lady Yun",
+    licence="none stated; sentences of Wikipedia CC BY-SA",
+    homepage="https://arxiv.org/abs/1706.04115",
+    published_size={"train": 147_909, "validation": 3_724, "test": 4_966},
+    published_drop={"validation": 15.42, "test": 13.38},
+)

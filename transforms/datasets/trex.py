@@ -1,0 +1,263 @@
+"""T-REx: facts of Wikidata, and the sentences of Wikipedia's introductions that state them (slot filling).
+
+Files: https://hadyelsahar.github.io/t-rex/ (465 JSON files, each a list of documents). Licence:
+CC BY-SA 4.0. One document, of which ``words_boundaries`` and most entities are left out here::
+
+    {"docid": "http://www.wikidata.org/entity/Q42", "uri": "http://www.wikidata.org/entity/Q42",
+     "title": "Kite Island", "text": "Kite Island is in Oz.", "sentences_boundaries": [[0, 21]], "entities": [],
+     "triples": [{"sentence_id": 0, "dependency_path": null, "confidence": null, "annotator": "…",
+       "subject": {"boundaries": [0, 11], "surfaceform": "Kite Island", "uri": "http://www.wikidata.org/entity/Q42"},
+       "predicate": {"boundaries": null, "surfaceform": null, "uri": "http://www.wikidata.org/prop/direct/P17"},
+       "object": {"boundaries": [18, 20], "surfaceform": "Oz", "uri": "http://www.wikidata.org/entity/Q7"}}]}
+
+All facts of a subject and a relation are one record, whose id names both: ``Q42-P17``. Objects that
+are no entities (dates, numbers) and facts that join a thing to itself are left out.
+
+The files hold no labels. Without ``entity-labels`` a thing is called what sentences call it most
+often, and has no aliases. T-REx is not split: 5,000 records each for validation and test are drawn
+by a hash of the id (a share of 2,294,168, so about as many). A relation of fewer than 1,000 facts is
+left out by naming those to keep (``relations``), which ``facts`` and ``frequent_relations`` find.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, Final
+
+from kiltetl.schemas.records import (
+    NO_FACT,
+    TOO_MANY_PROVENANCES,
+    Evidence,
+    Example,
+    ExampleOutput,
+    OutputMeta,
+    TaskMeta,
+)
+from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row, SkipRow
+from kiltetl.transforms.properties import PROPERTY_LABELS, property_labels
+from kiltetl.transforms.repair import spaces
+from kiltetl.transforms.stable import SEED, stable_share
+
+MAX_PROVENANCES: Final = 20
+MIN_FACTS: Final = 1_000
+HELD_OUT: Final = 5_000 / 2_294_168
+SEPARATOR: Final = " [SEP] "
+
+# P17c is how early files write a claim of P17
+_ENTITY = re.compile(r"(?:.*/)?(Q[0-9]+)")
+_PROPERTY = re.compile(r"(?:.*/)?(P[0-9]+)[a-z]?")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What option files say: labels of relations, label and aliases of entities, relations to keep."""
+
+    relations: Mapping[str, str] = field(default_factory=lambda: PROPERTY_LABELS)
+    entities: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    keep: frozenset[str] | None = None
+
+
+def read(row: Row, names: Names | None = None) -> Iterator[Example]:
+    """One example a triple of the document; equal ones once. ``merge`` makes records of them."""
+    names = names or Names()
+    title, text = row["title"], row["text"]
+    if not isinstance(title, str) or not title.strip() or not isinstance(text, str):
+        raise MalformedRow(f"title is {title!r}, or the document has no text")
+    examples = dict.fromkeys(
+        example for triple in row["triples"] if (example := _example(row, triple, names)) is not None
+    )
+    if not examples:
+        raise SkipRow(NO_FACT)
+    yield from examples
+
+
+def _example(row: Row, triple: Any, names: Names) -> Example | None:
+    subject, object_ = triple["subject"], triple["object"]
+    about = _ENTITY.fullmatch(subject["uri"])
+    relation = _PROPERTY.fullmatch(triple["predicate"]["uri"])
+    answer = _ENTITY.fullmatch(object_["uri"])
+    if about is None or relation is None or answer is None or about[1] == answer[1]:
+        return None
+    if names.keep is not None and relation[1] not in names.keep:
+        return None
+    called, answered = _surface(row["text"], subject), _surface(row["text"], object_)
+    if not called or not answered:
+        return None
+    sentence = _sentence(row, triple)
+    return Example(
+        id=f"{about[1]}-{relation[1]}",
+        input=f"{called}{SEPARATOR}{names.relations.get(relation[1], relation[1])}",
+        outputs=(
+            ExampleOutput(
+                answered,
+                (Evidence(row["title"].strip(), text=sentence),) if sentence else None,
+                OutputMeta(entity=answer[1]),
+            ),
+        ),
+        meta=TaskMeta(obj_surface=(answered,), sub_surface=(called,), subj_aliases=()),
+    )
+
+
+def _surface(text: str, entity: Any) -> str:
+    """What the annotators call a mention (for a pronoun, what it stands for), else the text there."""
+    form = entity.get("surfaceform")
+    if form is None and entity.get("boundaries") is not None:
+        start, end = entity["boundaries"]
+        form = text[start:end]
+    return spaces(form or "")
+
+
+def _sentence(row: Row, triple: Any) -> str:
+    """The sentence with the triple's number; where there is none, that which holds the object."""
+    text, number, boundaries = row["text"], triple.get("sentence_id"), row["sentences_boundaries"]
+    if not isinstance(number, int) or not 0 <= number < len(boundaries):
+        mention = realigned(text, triple["object"].get("boundaries"), triple["object"].get("surfaceform"))
+        if mention is None:
+            return ""
+        inside = [i for i, (start, end) in enumerate(boundaries) if start <= mention[0] and mention[1] <= end]
+        if not inside:
+            return ""
+        number = inside[0]
+    start, end = boundaries[number]
+    return spaces(text[start:end])
+
+
+def realigned(text: str, boundaries: Sequence[int] | None, form: str | None, reach: int = 10) -> tuple[int, int] | None:
+    """Where a mention stands in the text: its boundaries, or the nearest place, at most ``reach``
+    characters away, that reads like its surface form. None where it is not there.
+
+    >>> realigned("Used .45 in rounds", [5, 9], ".45")
+    (5, 8)
+    """
+    if boundaries is None or not form:
+        return None
+    start = boundaries[0]
+    for offset in sorted(range(-reach, reach + 1), key=abs):
+        if start + offset >= 0 and text.startswith(form, start + offset):
+            return start + offset, start + offset + len(form)
+    return None
+
+
+def key(example: Example) -> str:
+    return example.id
+
+
+def merge(examples: Sequence[Example], names: Names | None = None, at_most: int = MAX_PROVENANCES) -> Iterator[Example]:
+    """One record of a subject and a relation, out of its triples in all documents.
+
+    Object by object, in the order in which they came: an output for each sentence that states the
+    fact, then the object's aliases, as answers without evidence. A fact of more than ``at_most``
+    sentences is left out.
+    """
+    entities = (names or Names()).entities
+    facts: dict[str, dict[Evidence, None]] = {}
+    forms: dict[str, Counter[str]] = {}
+    subject: Counter[str] = Counter()
+    for example in examples:
+        (output,) = example.outputs
+        answer, form = str(output.meta.entity), str(output.answer)
+        facts.setdefault(answer, {}).update(dict.fromkeys(output.evidence or ()))
+        forms.setdefault(answer, Counter())[form] += 1
+        subject.update(example.meta.sub_surface or ())
+    kept = [answer for answer, evidence in facts.items() if len(evidence) <= at_most]
+    if not kept:
+        raise SkipRow(TOO_MANY_PROVENANCES)
+    about, relation = examples[0].id.split("-")
+    name, *aliases = entities.get(about) or (subject.most_common(1)[0][0],)
+    outputs: list[ExampleOutput] = []
+    for answer in kept:
+        meta = OutputMeta(entity=answer)
+        label, *others = entities.get(answer) or (forms[answer].most_common(1)[0][0],)
+        outputs += [ExampleOutput(label, (evidence,), meta) for evidence in facts[answer]]
+        if not facts[answer]:
+            outputs.append(ExampleOutput(label, meta=meta))
+        given = {output.answer for output in outputs}
+        outputs += [ExampleOutput(other, meta=meta) for other in dict.fromkeys(others) if other not in given]
+    yield Example(
+        id=f"{about}-{relation}",
+        input=name + SEPARATOR + examples[0].input.rpartition(SEPARATOR)[2],
+        outputs=tuple(outputs),
+        meta=TaskMeta(
+            obj_surface=tuple(dict.fromkeys(form for answer in kept for form in forms[answer])),
+            sub_surface=tuple(subject),
+            subj_aliases=tuple(aliases),
+        ),
+    )
+
+
+def split_of(example: Example, share: float = HELD_OUT, seed: int = SEED) -> str:
+    """The split of a record; ``share`` of all are in validation, as many in test."""
+    place = stable_share(example.id, seed)
+    if place < share:
+        return "validation"
+    return "test" if place < 2 * share else "train"
+
+
+def facts(example: Example) -> tuple[str, int]:
+    """Relation and number of facts of a record: what to count for ``frequent_relations``."""
+    return example.id.partition("-")[2], len({output.meta.entity for output in example.outputs})
+
+
+def frequent_relations(counts: Mapping[str, int], at_least: int = MIN_FACTS) -> list[str]:
+    """The relations with so many facts, most frequent first: lines of the option file ``relations``."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [relation for relation, count in ordered if count >= at_least]
+
+
+def is_unlabelled(example: Example) -> bool:
+    """Whether the input holds the id of a property, for no label is known."""
+    return example.input.endswith(SEPARATOR + example.id.partition("-")[2])
+
+
+def configure(files: Mapping[str, Sequence[str]]) -> Dataset:
+    """The dataset with labels, or without the relations that are not named."""
+    keep = (
+        frozenset(line.split("\t")[0].strip() for line in files["relations"] if line.strip())
+        if "relations" in files
+        else None
+    )
+    names = Names(
+        relations=property_labels(files.get("relation-labels", ())),
+        entities=_labels(files.get("entity-labels", ())),
+        keep=keep,
+    )
+    return replace(DATASET, read=partial(read, names=names), merge=partial(merge, names=names))
+
+
+def _labels(lines: Iterable[str]) -> dict[str, Sequence[str]]:
+    found: dict[str, Sequence[str]] = {}
+    for line in filter(str.strip, lines):
+        entity, *labels = (part.strip() for part in line.split("\t"))
+        labels = [label for label in labels if label]
+        if not labels or not _ENTITY.fullmatch(entity):
+            raise ValueError(f"{line!r} is not an entity, its label and aliases with tabs between them")
+        found[entity] = tuple(labels)
+    return found
+
+
+DATASET = Dataset(
+    name="trex",
+    task="slot filling",
+    read=read,
+    source="json",
+    key=key,
+    merge=merge,
+    split_of=split_of,
+    files={
+        "relation-labels": "lines of a property and its label, such as P17<TAB>country, beside the built-in ones",
+        "entity-labels": "lines of an entity, its label and aliases, such as Q30<TAB>United States<TAB>USA<TAB>US",
+        "relations": "the relations to keep, one a line, such as P17 (default: all)",
+    },
+    configure=configure,
+    splits=("train", "validation", "test"),
+    row_example='{"docid": "http://www.wikidata.org/entity/Q42", "title": "Kite Island", '
+    '"text": "Kite Island is in Oz.", "sentences_boundaries": [[0, 21]], "triples": [{"sentence_id": 0, "subject": {"boundaries": [0, 11], '
+    '"surfaceform": "Kite Island", "uri": "http://www.wikidata.org/entity/Q42"}, "predicate": {"uri": '
+    '"http://www.wikidata.org/prop/direct/P17"}, "object": {"boundaries": [18, 20], "surfaceform": "Oz", '
+    '"uri": "http://www.wikidata.org/entity/Q7"}}]}',
+    licence="CC BY-SA 4.0",
+    homepage="https://hadyelsahar.github.io/t-rex/",
+    published_size={"train": 2_284_168, "validation": 5_000, "test": 5_000},
+)
