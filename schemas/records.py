@@ -238,7 +238,7 @@ class OutputMeta:
 
     score: Annotated[Int32 | None, "eli5: votes of the answer."] = None
     answer_type: Annotated[str | None, "mkqa: entity, date, number, …, unanswerable, long_answer."] = None
-    entity: Annotated[str | None, "mkqa: Wikidata id of the answer."] = None
+    entity: Annotated[str | None, "mkqa, trex: Wikidata id of the answer."] = None
     is_primary: Annotated[bool | None, "triviaqa, mkqa: whether the dataset gives this answer first."] = None
     unmapped_reason: Annotated[str | None, "Why the answer lost its provenance (train only)."] = None
 
@@ -364,6 +364,11 @@ NOT_ENOUGH_INFO: Final = "not-enough-info"
 NO_SHORT_ANSWER: Final = "no-short-answer"
 SHORT_ANSWER_TOO_LONG: Final = "short-answer-too-long"
 NO_ANSWER: Final = "no-answer"  # a published test file, whose answers are kept back
+NO_PAGE: Final = "no-page"  # triviaqa: a question to which no page is given
+NO_PASSAGE: Final = "no-passage"  # wow: a dialogue whose wizard chose no sentence
+NO_FACT: Final = "no-fact"  # trex: a document that states no fact between two entities
+TOO_MANY_PROVENANCES: Final = "too-many-provenances"
+NEGATIVE_EXAMPLE: Final = "negative-example"
 SKIPS: Final = (
     OTHER_NAMESPACE,
     REDIRECT,
@@ -373,6 +378,11 @@ SKIPS: Final = (
     NO_SHORT_ANSWER,
     SHORT_ANSWER_TOO_LONG,
     NO_ANSWER,
+    NO_PAGE,
+    NO_PASSAGE,
+    NO_FACT,
+    TOO_MANY_PROVENANCES,
+    NEGATIVE_EXAMPLE,
 )
 
 REDIRECT_CYCLE: Final = "redirect-cycle"
