@@ -408,3 +408,36 @@ MALFORMED_PAGE: Final = "malformed-page"
 PAGE_FAILED: Final = "page-failed"
 MALFORMED_RECORD: Final = "malformed-record"
 FAILURES: Final = (MALFORMED_PAGE, PAGE_FAILED, MALFORMED_RECORD)
+
+
+# --------------------------------------------------------------------------------------------
+# Evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class KiltScore:
+    """What one prediction scores under KILT's protocol; in the file each score is a column of its own."""
+
+    id: Annotated[str, "Id of the example."]
+    prediction: Annotated[str, "The predicted answer as it was compared."]
+    answer_words: Annotated[Int32 | None, "Words of the shortest gold answer; null without one."]
+    evidence_pages: Annotated[Int32 | None, "Distinct pages of the smallest evidence set; null without one."]
+    predicted_pages: Annotated[Int32, "Distinct pages predicted."]
+    position: Annotated[Int64, "Position of the gold record, from 0."]
+    scores: Annotated[tuple[float, ...], "The figures, 0 to 1, in the order of the protocol's names."]
+
+
+@dataclass(frozen=True, slots=True)
+class MkqaScore:
+    """What one prediction scores under MKQA's protocol."""
+
+    example_id: Annotated[str, "Id of the example, decimal."]
+    language: Annotated[str, "Language, as MKQA spells it."]
+    prediction: Annotated[str, "The predicted text; empty for No Answer."]
+    no_answer_prob: Annotated[float, "What the system gave for No Answer, any number."]
+    is_answerable: Annotated[bool, "Whether a gold answer is a text."]
+    em: Annotated[float, "Exact match, 0 or 1, without a threshold."]
+    f1: Annotated[float, "F1, 0 to 1, without a threshold."]
+    best_em: Annotated[float, "Exact match at the best threshold."]
+    best_f1: Annotated[float, "F1 at the best threshold."]
+    position: Annotated[Int64, "Position of the prediction in its file, from 0."]

@@ -1,0 +1,506 @@
+"""KILT's figures: downstream, retrieval and KILT scores (Petroni et al., 2021, section 4).
+
+Equal to the released scorer (facebookresearch/KILT, eval_downstream and eval_retrieval) by default,
+even where that is odd; ``strict=True`` gives the sensible reading of four points:
+
+- an empty list ``provenance`` is no evidence set (the scorer counts one that cannot be reached);
+- a ``wikipedia_id`` or other rank key that is null, or a paragraph -1, matches nothing (the scorer
+  compares "None" with "None");
+- a null answer is an empty one (the scorer reads the text "None").
+
+A prediction is a record ``{"id", "output": [{"answer", "provenance": [{"wikipedia_id", …}]}]}``
+with exactly one output, its pages in the order of their rank; a gold record is one of the released
+files, or of the table of tasks. Every figure lies between 0 and 1; that of a file is the mean over
+its gold records.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from kiltetl.schemas import VERSION
+from kiltetl.schemas.records import KiltScore
+from kiltetl.transforms.metrics.text import best_rouge_l, squad_normal, squad_tokens, token_f1
+
+Record: TypeAlias = Mapping[str, Any]
+Pages: TypeAlias = tuple[str, ...]
+
+KS: Final = (1, 5, 10, 20)
+RANK_KEYS: Final = ("wikipedia_id",)
+
+# The metric by which the leaderboard ranks each dataset.
+LEADING_METRIC: Final[Mapping[str, str]] = {
+    "fever": "accuracy",
+    "aidayago2": "accuracy",
+    "wned": "accuracy",
+    "cweb": "accuracy",
+    "trex": "accuracy",
+    "structured_zeroshot": "accuracy",
+    "nq": "em",
+    "hotpotqa": "em",
+    "triviaqa": "em",
+    "eli5": "rougel",
+    "wow": "f1",
+}
+
+DOWNSTREAM: Final = ("accuracy", "em", "f1", "rougel")
+
+NO_EVIDENCE: Final = "gold records without an evidence set"
+NO_GOLD_ANSWER: Final = "gold records without an answer"
+BLANK_GOLD: Final = "gold answers of which normalisation leaves nothing (EM is possible, F1 is 0)"
+NO_ANSWER: Final = "predictions without an answer"
+NULL_ANSWER: Final = "predictions whose answer is null"
+NOT_TEXT: Final = "predictions whose answer is no text and was read as one"
+NULL_PAGE: Final = "records with a page whose wikipedia_id is null"
+EXTRA: Final = "predictions for ids that are not in the gold file, left out"
+
+
+class EvaluationError(ValueError):
+    """Gold or predictions cannot be scored; the message names the ids and says what to do."""
+
+
+class MalformedRecord(EvaluationError):
+    """One record breaks the format; it is the last one that was read."""
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How to score.
+
+    Attributes:
+        ks: the numbers of pages for the figures ``…@k``, each 1 or more.
+        rank_keys: the keys of a provenance that tell one thing to retrieve from another, such as
+            ``("wikipedia_id", "section")``. KILT scores look at pages whatever is given here.
+        strict: see the module.
+    """
+
+    ks: tuple[int, ...] = KS
+    rank_keys: tuple[str, ...] = RANK_KEYS
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.ks or min(self.ks) < 1:
+            raise EvaluationError(f"ks are whole numbers of 1 or more, not {list(self.ks)}")
+        if not self.rank_keys:
+            raise EvaluationError("one rank key at least is needed, such as wikipedia_id")
+        object.__setattr__(self, "ks", tuple(sorted(set(self.ks))))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the figures, in the order of ``KiltScore.scores``."""
+        names = [*DOWNSTREAM, *(f"KILT-{name}" for name in DOWNSTREAM), "Rprec", "entity_in_input"]
+        for k in self.ks:
+            names += [f"precision@{k}", *((f"recall@{k}", f"success_rate@{k}") if k > 1 else ())]
+            names += [f"answer_in_context@{k}", f"answer_and_ent_in_context@{k}", f"entity_in_context@{k}"]
+        return tuple(names)
+
+    @property
+    def signature(self) -> str:
+        """How a figure was made, to be printed beside it."""
+        parts = {
+            "metric": "kilt",
+            "mode": "strict" if self.strict else "official",
+            "norm": "squad",
+            "rougel": "rouge-1.0.1",
+            "ks": ",".join(map(str, self.ks)),
+            "keys": ",".join(self.rank_keys),
+            "version": VERSION,
+        }
+        return "|".join(f"{key}:{value}" for key, value in parts.items())
+
+
+# --------------------------------------------------------------------------------------------
+# One record
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """What a gold record says, as far as scores need it.
+
+    ``sets`` and ``page_sets`` hold one entry an output: its distinct ids by the rank keys and by
+    page, in order; None where the output has no provenance.
+    """
+
+    id: str
+    input: str
+    answers: tuple[str, ...]
+    sets: tuple[Pages | None, ...]
+    page_sets: tuple[Pages | None, ...]
+    titles: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def read_id(record: Any, what: str, number: int) -> str:
+    """The id of a record as it is compared: its text, without white space around it."""
+    if not isinstance(record, Mapping):
+        raise MalformedRecord(f"{what} record {number} is {_shown(record)}, not a JSON object")
+    if record.get("id") is None:
+        raise MalformedRecord(f"{what} record {number} has no id")
+    return str(record["id"]).strip()
+
+
+def read_gold(record: Record, id: str, protocol: Protocol) -> Gold:
+    """What a gold record says. MalformedRecord, which names the id, if it is not of the format."""
+    outputs = _outputs(record, "gold", id)
+    answers: dict[str, None] = {}
+    titles: dict[str, None] = {}
+    sets: list[Pages | None] = []
+    page_sets: list[Pages | None] = []
+    notes = []
+    for output in outputs:
+        answer = output.get("answer")
+        text = "" if answer is None else str(answer).strip()
+        if text:
+            answers[text] = None
+        provenance = _provenance(output, "gold", id)
+        pages = None if provenance is None else _ids(provenance, RANK_KEYS, protocol.strict)
+        page_sets.append(pages)
+        same = protocol.rank_keys == RANK_KEYS or provenance is None
+        sets.append(pages if same else _ids(provenance or (), protocol.rank_keys, protocol.strict))
+        for one in provenance or ():
+            if one.get("title") is not None:
+                titles[str(one["title"])] = None
+            if "wikipedia_id" in one and one["wikipedia_id"] is None:
+                notes.append(NULL_PAGE)
+    if not any(page_sets):
+        notes.append(NO_EVIDENCE)
+    if not answers:
+        notes.append(NO_GOLD_ANSWER)
+    notes += [BLANK_GOLD for answer in answers if not squad_normal(answer)]
+    given = record.get("input")
+    return Gold(
+        id, "" if given is None else str(given), tuple(answers), tuple(sets), tuple(page_sets), tuple(titles),
+        tuple(dict.fromkeys(notes)) if notes else (),
+    )  # fmt: skip
+
+
+def score_record(gold: Gold, prediction: Record, protocol: Protocol, position: int = 0) -> tuple[KiltScore, list[str]]:
+    """Every figure of one record, and what is to be noted of its prediction."""
+    notes: list[str] = []
+    outputs = _outputs(prediction, "prediction", gold.id)
+    if len(outputs) != 1:
+        hint = "; is it the gold file?" if any("answer" in one and "provenance" in one for one in outputs[1:]) else ""
+        raise MalformedRecord(
+            f"the prediction for id {gold.id!r} has {len(outputs)} outputs, not one: give one output, with one answer "
+            f"and all pages in its provenance, best first{hint}"
+        )
+    output = outputs[0]
+    provenance = _provenance(output, "prediction", gold.id) or ()
+    answer = _answer(output, protocol.strict, notes)
+    if any("wikipedia_id" in one and one["wikipedia_id"] is None for one in provenance):
+        notes.append(NULL_PAGE)
+    pages = _ids(provenance, RANK_KEYS, protocol.strict)
+    ranked = pages if protocol.rank_keys == RANK_KEYS else _ids(provenance, protocol.rank_keys, protocol.strict)
+    page_precision = r_precision(pages, gold.page_sets)
+    precision = page_precision if ranked is pages else r_precision(ranked, gold.sets)
+    downstream = _downstream(answer, gold.answers)
+    scores = [*downstream, *(downstream if page_precision == 1 else (0.0, 0.0, 0.0, 0.0)), precision]
+    answers = tuple(map(squad_normal, gold.answers))
+    titles = tuple(map(squad_normal, gold.titles))
+    asked = squad_normal(gold.input) if titles else ""
+    scores.append(float(any(title in asked for title in titles)))
+    hits, distinct = _ranking(ranked, gold.sets, protocol.strict)
+    first_answer, first_both, first_entity = _contexts(provenance[: protocol.ks[-1]], answers, titles)
+    for k in protocol.ks:
+        found = sum(place < k for place in hits)
+        scores.append(found / k)
+        if k > 1:
+            scores += [found / distinct if distinct else 0.0, float(found > 0)]
+        scores += [float(first_answer < k), float(first_both < k), float(first_entity < k)]
+    sizes = [len(one) for one in gold.page_sets if one]
+    words = [len(one.split()) for one in gold.answers]
+    score = KiltScore(
+        id=gold.id,
+        prediction=answer,
+        answer_words=min(words) if words else None,
+        evidence_pages=min(sizes) if sizes else None,
+        predicted_pages=len(pages),
+        position=position,
+        scores=tuple(scores),
+    )
+    return score, notes
+
+
+def _outputs(record: Record, what: str, id: str) -> Sequence[Record]:
+    outputs = record.get("output")
+    if not isinstance(outputs, (list, tuple)) or not all(isinstance(one, Mapping) for one in outputs):
+        raise MalformedRecord(
+            f"the {what} record {id!r}: its output is {_shown(outputs)}, not a list of objects such as "
+            '[{"answer": "…", "provenance": [{"wikipedia_id": "…"}]}]'
+        )
+    return outputs
+
+
+def _provenance(output: Record, what: str, id: str) -> Sequence[Record] | None:
+    provenance = output.get("provenance")
+    if provenance is None:
+        return None
+    if not isinstance(provenance, (list, tuple)) or not all(isinstance(one, Mapping) for one in provenance):
+        raise MalformedRecord(
+            f"the {what} record {id!r}: its provenance is {_shown(provenance)}, not a list of objects"
+        )
+    return provenance
+
+
+def _answer(output: Record, strict: bool, notes: list[str]) -> str:
+    """The predicted text. Nothing was predicted where there is no key, but null reads "None" officially."""
+    answer = output.get("answer", "")
+    if answer is None:
+        notes.append(NULL_ANSWER)
+        return "" if strict else "None"
+    if not isinstance(answer, str):
+        notes.append(NOT_TEXT)
+    text = str(answer).strip()
+    if not text:
+        notes.append(NO_ANSWER)
+    return text
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+def _ids(provenance: Sequence[Record], keys: tuple[str, ...], strict: bool) -> Pages:
+    """The distinct ids of an evidence set or a ranking, in order. What lacks a key has none."""
+    if strict:
+        provenance = [one for one in provenance if all(_is_known(one.get(key), key) for key in keys)]
+    if len(keys) == 1:
+        key = keys[0]
+        return tuple(dict.fromkeys([str(one[key]).strip() for one in provenance if key in one]))
+    return tuple(
+        dict.fromkeys(
+            "+".join([str(one[key]).strip() for key in keys]) for one in provenance if all(key in one for key in keys)
+        )
+    )
+
+
+def _is_known(value: Any, key: str) -> bool:
+    """Whether a rank key says something: neither null nor blank, and no paragraph or offset of -1."""
+    text = "" if value is None else str(value).strip()
+    return bool(text) and not (text == "-1" and key != "wikipedia_id")
+
+
+def _downstream(answer: str, golds: Sequence[str]) -> tuple[float, float, float, float]:
+    """Accuracy, EM, F1 and ROUGE-L, each the maximum over the gold answers; 0 for an empty answer."""
+    if not answer or not golds:
+        return 0.0, 0.0, 0.0, 0.0
+    tokens = squad_tokens(answer)
+    gold_tokens = [squad_tokens(gold) for gold in golds]
+    return (
+        float(answer in golds),
+        float(tokens in gold_tokens),
+        max(token_f1(tokens, gold) for gold in gold_tokens),
+        best_rouge_l(answer, golds),
+    )
+
+
+def r_precision(ranked: Pages, sets: Iterable[Pages | None]) -> float:
+    """Hits among the first R ranks / R for a set of R ids, the maximum over the sets; 0 to 1.
+
+    Args:
+        ranked: distinct predicted ids, best first.
+        sets: evidence sets of distinct ids; an empty one and None score 0.
+    """
+    best = 0.0
+    for ids in sets:
+        if ids:
+            best = max(best, sum(id in ids for id in ranked[: len(ids)]) / len(ids))
+    return best
+
+
+def _ranking(ranked: Pages, sets: Sequence[Pages | None], strict: bool) -> tuple[list[int], int]:
+    """Places, from 0, at which an evidence set becomes complete; and the number of distinct sets.
+
+    The scorer's walk: a page of no set takes a place; a page of a set takes one too, but the place
+    of the set's page before it is given up, so that a set counts once, at its last page.
+    """
+    given = [frozenset(ids) for ids in sets if ids is not None and not (strict and not ids)]
+    if not ranked or not given:
+        return [], len(set(given)) if ranked else 0
+    open_sets = [set(ids) for ids in dict.fromkeys(given)]
+    wanted = frozenset[str]().union(*open_sets)
+    places: list[int] = []  # -1 a miss, -2 a hit, n the place-holder of set n
+    for id in ranked:
+        if id not in wanted:
+            places.append(-1)
+            continue
+        found = False
+        for number, left in enumerate(open_sets):
+            if id in left:
+                found = True
+                if number in places:
+                    places.remove(number)
+                left.remove(id)
+                places.append(number if left else -2)
+        if not found:
+            places.append(-1)
+    return [place for place, kind in enumerate(places) if kind == -2], len(open_sets)
+
+
+def _contexts(
+    provenance: Sequence[Record], answers: Sequence[str], titles: Sequence[str]
+) -> tuple[float, float, float]:
+    """First ranks, from 0, of a text with a gold answer, with answer and title, with a title; else infinity."""
+    first_answer = first_both = first_entity = math.inf
+    if answers or titles:
+        for rank, one in enumerate(provenance):
+            text = one.get("text")
+            if text is None:
+                continue
+            context = squad_normal(str(text))
+            has_answer = any(answer in context for answer in answers)
+            has_entity = any(title in context for title in titles)
+            first_answer = min(first_answer, rank) if has_answer else first_answer
+            first_entity = min(first_entity, rank) if has_entity else first_entity
+            if has_answer and has_entity:
+                first_both = rank
+                break
+    return first_answer, first_both, first_entity
+
+
+# --------------------------------------------------------------------------------------------
+# A file
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a file of predictions scores.
+
+    Attributes:
+        rows: the records' scores, in the order of the gold file.
+        metrics: the mean of each figure; 0 where there is no record.
+        notes: how often something was found that a reader should know of.
+        extra: the ids of predictions that were left out.
+    """
+
+    protocol: Protocol
+    rows: Sequence[KiltScore]
+    notes: Mapping[str, int] = field(default_factory=dict)
+    extra: Sequence[str] = ()
+
+    @cached_property
+    def scores(self) -> npt.NDArray[np.float64]:
+        """Shape (records, figures), the figures as ``protocol.names``."""
+        return np.array([row.scores for row in self.rows], np.float64).reshape(len(self.rows), -1)
+
+    @cached_property
+    def metrics(self) -> dict[str, float]:
+        # fsum is exact, so that the order of the records does not tell
+        columns = self.scores.T if self.rows else np.zeros((len(self.protocol.names), 0))
+        count = max(len(self.rows), 1)
+        return {
+            name: math.fsum(column) / count for name, column in zip(self.protocol.names, columns.tolist(), strict=True)
+        }
+
+
+def evaluate(
+    gold: Iterable[Record],
+    predictions: Iterable[Record],
+    *,
+    ks: Sequence[int] = KS,
+    rank_keys: Sequence[str] = RANK_KEYS,
+    strict: bool = False,
+) -> Evaluation:
+    """Score predictions; each gold record must have one, in any order.
+
+    Args:
+        gold, predictions: records, read once each; only what the gold records say is kept.
+        ks, rank_keys, strict: see ``Protocol``.
+
+    Raises:
+        EvaluationError: ids that are missing or not unique, more than one output, another format.
+    """
+    protocol = Protocol(tuple(ks), tuple(rank_keys), strict)
+    golds: dict[str, Gold] = {}
+    positions: dict[str, int] = {}
+    notes: Counter[str] = Counter()
+    twice: dict[str, None] = {}
+    for number, record in enumerate(gold, 1):
+        id = read_id(record, "gold", number)
+        if id in golds:
+            twice[id] = None
+        golds[id] = read_gold(record, id, protocol)
+        positions[id] = len(positions)
+        notes.update(golds[id].notes)
+    refuse("the gold ids are not unique", twice)
+    rows: dict[str, KiltScore] = {}
+    extra: list[str] = []
+    for number, record in enumerate(predictions, 1):
+        id = read_id(record, "prediction", number)
+        if id in rows:
+            twice[id] = None
+        elif id in golds:
+            rows[id], noted = score_record(golds[id], record, protocol, positions[id])
+            notes.update(noted)
+        else:
+            extra.append(id)
+    refuse("there is more than one prediction", twice)
+    refuse("there is no prediction", (id for id in golds if id not in rows))
+    if extra:
+        notes[EXTRA] = len(extra)
+    return Evaluation(protocol, [rows[id] for id in golds], dict(sorted(notes.items())), extra)
+
+
+def refuse(problem: str, ids: Iterable[str]) -> None:
+    """EvaluationError that names the ids, if there are any."""
+    named = list(ids)
+    if named:
+        raise EvaluationError(f"{problem} for {named_ids(named)}")
+
+
+def named_ids(ids: Sequence[str], limit: int = 5) -> str:
+    """``id 'a'``; ``3 ids: 'a', 'b', 'c'``; the first few of many."""
+    if len(ids) == 1:
+        return f"id {ids[0]!r}"
+    more = ", …" if len(ids) > limit else ""
+    return f"{len(ids):,} ids: {', '.join(map(repr, ids[:limit]))}{more}"
+
+
+Statistic: TypeAlias = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float64]]
+
+
+def statistic(evaluation: Evaluation) -> Statistic:
+    """The figures, as ``protocol.names``, of a sample that holds record i ``weights[i]`` times."""
+    scores, count = evaluation.scores, len(evaluation.rows)
+    return lambda weights: weights @ scores / count
+
+
+# --------------------------------------------------------------------------------------------
+# What the scores depend on
+
+
+def by_answer_length(evaluation: Evaluation, name: str) -> Iterator[tuple[str, int, float]]:
+    """(words of the shortest gold answer, records, mean of a figure) for each of some classes."""
+    classes = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 10), (11, 20), (21, 50), (51, None))
+    return _by_class(evaluation, name, classes, [row.answer_words for row in evaluation.rows])
+
+
+def by_evidence_size(evaluation: Evaluation, name: str) -> Iterator[tuple[str, int, float]]:
+    """(pages of the smallest evidence set, records, mean of a figure) for each of some classes."""
+    classes = ((1, 1), (2, 2), (3, 3), (4, 4), (5, None))
+    return _by_class(evaluation, name, classes, [row.evidence_pages for row in evaluation.rows])
+
+
+def _by_class(
+    evaluation: Evaluation, name: str, classes: Sequence[tuple[int, int | None]], sizes: Sequence[int | None]
+) -> Iterator[tuple[str, int, float]]:
+    column = evaluation.scores[:, evaluation.protocol.names.index(name)]
+    for low, high in classes:
+        within = [
+            value
+            for value, size in zip(column.tolist(), sizes, strict=True)
+            if size is not None and low <= size and (high is None or size <= high)
+        ]
+        if within:
+            label = f"{low}" if low == high else f"{low}+" if high is None else f"{low}–{high}"
+            yield label, len(within), math.fsum(within) / len(within)
+    rest = [value for value, size in zip(column.tolist(), sizes, strict=True) if size is None]
+    if rest:
+        yield "none", len(rest), math.fsum(rest) / len(rest)
