@@ -35,7 +35,7 @@ _ROOT_END = b"</mediawiki>"
 _PROLOG = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
 _DOCUMENT = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!--|mediawiki)")
 _BLANK = b" \t\r\n\0"  # may stand after the end of a document
-_PADDING = b"\0\r\n"  # may stand between and after compressed streams
+_PADDING = b"\0\r\n"  # may stand after compressed streams
 _DECLARATION = 1024  # bytes in which an XML declaration ends
 _TAIL = 64  # bytes kept between chunks: more than any tag that is searched for
 _LONGEST_HEAD = 16 << 20
@@ -138,9 +138,10 @@ def _streams(stream: BinaryIO, compression: str, start: int) -> Iterator[tuple[i
     stream.seek(start)
     position, pending = start, b""
     while True:
+        padding = 0
         while True:
             found = pending.lstrip(_PADDING)
-            position, pending = position + len(pending) - len(found), found
+            padding, pending = padding + len(pending) - len(found), found
             if len(pending) >= _STREAM_HEAD:
                 break
             data = stream.read(CHUNK)
@@ -149,6 +150,9 @@ def _streams(stream: BinaryIO, compression: str, start: int) -> Iterator[tuple[i
             pending += data
         if not pending:
             return
+        if padding and compression != "xz":  # what may stand after the last stream; only xz may have it in between
+            raise DumpError(f"no {compression} stream at byte {position:,}: the file has a hole or is damaged")
+        position += padding
         if compression_of(pending) != compression:
             raise DumpError(f"no {compression} stream at byte {position:,}: the file is cut off or damaged")
         decompressor, used = _decompressor(compression), 0
@@ -268,7 +272,7 @@ def encoding_of(head: bytes) -> str:
     if declared:
         try:
             name = codecs.lookup(declared[1].decode()).name
-            b"".decode(name)  # LookupError for codecs that are no text encodings
+            b"    ".decode(name, "replace")  # LookupError for codecs that are no text encodings
         except LookupError:
             raise DumpError(f"unknown encoding {declared[1].decode()!r} in the XML declaration") from None
         # a declaration that can be read byte by byte is not in UTF-16, whatever it says
@@ -305,7 +309,8 @@ def page_elements(chunks: Iterable[tuple[bool, bytes]], rooted: bool) -> Iterato
         buffer += chunk
         if len(head) < _TAIL:
             head += chunk[:_TAIL]
-        content = content or bool(chunk.strip(_BLANK))
+        blank = not chunk.strip(_BLANK)
+        content = content or not blank
         if mine:
             owned = len(buffer)
         position = 0
@@ -319,9 +324,8 @@ def page_elements(chunks: Iterable[tuple[bool, bytes]], rooted: bool) -> Iterato
             yield buffer[tag.start() : stop]
             position, strays, closed, count = stop, 0, False, count + 1
         else:
-            rest = buffer[position:].rstrip(_BLANK)
-            if rest:
-                closed = rest.endswith(_ROOT_END)
+            if not blank:
+                closed = buffer[position:].rstrip(_BLANK).endswith(_ROOT_END)
             if (
                 not mine
                 and buffer[max(owned, position) :].strip(_BLANK)
