@@ -1,9 +1,9 @@
 """build: knowledge source, tasks and report in one go, as a configuration file says."""
 
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 from kiltetl.pipelines import knowledge_source, report, tasks
@@ -66,7 +66,12 @@ def _paths(path: str, where: str, value: Any) -> tuple[str, ...]:
     values = [value] if isinstance(value, str) else value
     if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
         raise InputError(f'{path}: {where} takes paths in a list, such as ["a.jsonl"], not {value!r}')
-    return tuple(io.absolute(one, Path(path).parent) for one in values)
+    return tuple(_absolute(one, path) for one in values)
+
+
+def _absolute(path: str, config: str) -> str:
+    """A path of a configuration file, relative to that file's folder; addresses stay as they are."""
+    return os.path.normpath(os.path.join(os.path.dirname(config), path)) if io.is_local(path) else path
 
 
 def settings_of(
@@ -74,14 +79,14 @@ def settings_of(
 ) -> tuple[knowledge_source.Settings | None, list[tasks.Settings], str]:
     """Settings of the stages that a configuration asks for, and its output folder."""
     config = read_config(path)
-    output = io.absolute(config["output"], Path(path).parent)
+    output = _absolute(config["output"], path)
     workers = config.get("workers", 1)
     given = dict(config.get("knowledge_source", {}))
     source: knowledge_source.Settings | None = None
     source_folder: str | None = None
     if "path" in given:
         _check(path, "[knowledge_source] with path", given, {"path"})
-        source_folder = io.absolute(given["path"], Path(path).parent)
+        source_folder = _absolute(given["path"], path)
     elif given:
         _check(path, "[knowledge_source]", given, _SOURCE_KEYS | {"part_mb"})
         if "dump" not in given:

@@ -181,5 +181,5 @@ def run_command(command: Callable[[Sequence[str]], int | None], arguments: Seque
             raise
         status = RUN_FAILED
         message = f"failed: {type(error).__name__}: {error} (KILTETL_DEBUG=1 shows where)"
-    print(f"kiltetl: {message}", file=sys.stderr)
+    print(f"kiltetl: {' '.join(line.strip() for line in message.splitlines())}", file=sys.stderr)
     return status

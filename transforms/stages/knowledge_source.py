@@ -70,7 +70,6 @@ TABLES: dict[str, type] = {
 INDEX = "titles.arrow"  # the look-up made of the titles, beside the tables
 MANIFEST = "manifest.json"
 
-_SMALLEST_PART = 1 << 16
 _TEMPLATES_KEPT = 1000  # unknown template names a part reports
 
 
@@ -136,7 +135,7 @@ def plan_parts(files: Sequence[FileInfo], part_bytes: int, limit_pages: int | No
             return [Part(0, info.path, 0, info.size, False, header, rooted, limit_pages)]
         starts = [0]
         if splits:
-            starts = list(range(0, max(1, info.size - _SMALLEST_PART), part_bytes))
+            starts = list(range(0, max(1, info.size - part_bytes // 2), part_bytes))  # no tiny last part
         for start, end in zip(starts, [*starts[1:], info.size], strict=True):
             parts.append(Part(len(parts), info.path, start, end, splits, header, rooted))
     return parts

@@ -302,9 +302,11 @@ def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
                     continue
                 tasks.write(record)
                 counts["outputs"] += len(record.output)
-                counts["answers"] += sum(output.answer is not None for output in record.output)
+                counts["answers"] += len({output.answer for output in record.output} - {None})
                 counts["evidence_sets"] += sum(output.provenance is not None for output in record.output)
-                counts["spans"] += sum(len(output.provenance or ()) for output in record.output)
+                spans = [span for output in record.output for span in output.provenance or ()]
+                counts["spans"] += len(spans)
+                counts["record_pages"] += len({span.wikipedia_id for span in spans})
     counts["written"], counts["rejects"] = tasks.count, rejects.count
     summary = {
         "counters": dict(counts),

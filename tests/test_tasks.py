@@ -1,0 +1,335 @@
+"""The tasks end to end: original files and a knowledge source in, tables out."""
+
+import gzip
+import html
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from miniwiki import Page, dump_xml
+
+from kiltetl.pipelines import knowledge_source
+from kiltetl.pipelines.tasks import main
+from kiltetl.schemas.arrow import schema_of
+from kiltetl.schemas.records import (
+    BLEU_BELOW_THRESHOLD,
+    PAGE_IS_DISAMBIGUATION,
+    PAGE_NOT_IN_KNOWLEDGE_SOURCE,
+    SOURCE_PAGE_MISSING,
+    SOURCE_SENTENCE_MISSING,
+    Reject,
+    Task,
+)
+
+KITE = "A kite is a tethered craft that is held up by the wind."
+BALLOON = "A balloon is a bag that is filled with a gas lighter than air."
+WIKI = [
+    Page("Kite", f"{KITE} It has a tail.\n\n== History ==\nKites are more than two thousand years old."),
+    Page("Balloon (aircraft)", f"{BALLOON} It has no engine."),
+    Page("Balloon", "#REDIRECT [[Balloon (aircraft)]]", redirect="Balloon (aircraft)"),
+    Page("Glider", "A glider flies without an engine, once it has been towed up."),
+    Page("Plane", "'''Plane''' may be:\n* [[Glider]]\n{{disambiguation}}"),
+]
+
+
+def hotpot(number: int, facts: list[list[Any]], context: dict[str, list[str]], **fields: Any) -> dict[str, Any]:
+    row = {"_id": f"h{number}", "question": f"Question {number}?", "answer": "yes", "type": "bridge", "level": "easy"}
+    return row | {"supporting_facts": facts, "context": [list(pair) for pair in context.items()]} | fields
+
+
+ROWS = [
+    hotpot(1, [["Kite", 0], ["Balloon", 0]], {"Kite": [KITE], "Balloon": [BALLOON]}),
+    hotpot(2, [["Kite", 0]], {"Kite": ["Kites are more than two thousand years old, some say."]}),
+    hotpot(3, [["Kite", 0]], {"Kite": ["Nothing of this sentence stands there any more, though it is long."]}),
+    hotpot(4, [["Zeppelin", 0], ["Kite", 0]], {"Zeppelin": ["It flies."], "Kite": [KITE]}),
+    hotpot(5, [["Plane", 0]], {"Plane": ["A plane flies by means of its wings and its engine."]}),
+    hotpot(6, [["Glider", 7]], {"Glider": ["One."]}),
+    hotpot(7, [["Glider", 0]], {}),
+]
+CORPUS = [
+    {"id": "1", "title": "Glider", "text": ["A glider flies without an engine, once it has been towed up."]},
+    {"id": "2", "title": "Kite", "text": [KITE]},
+]
+
+
+@pytest.fixture(scope="session")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("source")
+    (folder / "wiki-20190801.xml").write_bytes(dump_xml(WIKI))
+    arguments = ["--dump", str(folder / "wiki-20190801.xml"), "--output", str(folder / "ks"), "--quiet"]
+    assert knowledge_source.main(arguments) == 0
+    return folder / "ks"
+
+
+def write_json(path: Path, rows: Any) -> Path:
+    path.write_text(json.dumps(rows))
+    return path
+
+
+def run(
+    dataset: str, split: str, files: Path | list[Path], source: Path | None, output: Path, *options: str
+) -> dict[str, Any]:
+    paths = [str(path) for path in (files if isinstance(files, list) else [files])]
+    place = ["--knowledge-source", str(source)] if source else []
+    arguments = ["--dataset", dataset, "--split", split, "--source", *paths, *place, "--output", str(output), "--quiet"]
+    assert main([*arguments, *options]) == 0
+    name = "validation" if split == "dev" else split
+    manifest: dict[str, Any] = json.loads((output / "manifests" / f"{dataset}-{name}.json").read_text())
+    return manifest
+
+
+def rows(folder: Path, split: str) -> list[dict[str, Any]]:
+    return [row for path in sorted(folder.glob(f"{split}-*.parquet")) for row in pq.read_table(path).to_pylist()]
+
+
+def test_a_dev_split(tmp_path: Path, source: Path) -> None:
+    (tmp_path / "wiki.jsonl").write_text("".join(json.dumps(page) + "\n" for page in CORPUS))
+    manifest = run(
+        "hotpotqa", "dev", write_json(tmp_path / "q.json", ROWS), source, tmp_path / "out",
+        "--evidence", str(tmp_path / "wiki.jsonl"),
+    )  # fmt: skip
+    found = rows(tmp_path / "out" / "hotpotqa", "validation")
+    assert [row["id"] for row in found] == ["h1", "h2", "h7"]
+    assert found[0]["output"][0]["provenance"] == [
+        {
+            "bleu_score": 1.0, "start_character": 0, "start_paragraph_id": 1, "end_character": len(KITE),
+            "end_paragraph_id": 1, "meta": no_meta(), "section": "Section::::Abstract.", "title": "Kite",
+            "wikipedia_id": "1",
+        },
+        {
+            "bleu_score": 1.0, "start_character": 0, "start_paragraph_id": 1, "end_character": len(BALLOON),
+            "end_paragraph_id": 1, "meta": no_meta() | {"original_title": "Balloon"},
+            "section": "Section::::Abstract.", "title": "Balloon (aircraft)", "wikipedia_id": "2",
+        },
+    ]  # fmt: skip
+    history = found[1]["output"][0]["provenance"][0]
+    assert (history["section"], history["start_paragraph_id"], history["end_character"]) == (
+        "Section::::History.",
+        3,
+        43,
+    )
+    assert 0.5 < history["bleu_score"] < 1
+    assert found[0] | {"output": None} == {
+        "id": "h1", "input": "Question 1?", "output": None, "dataset": "hotpotqa", "split": "validation",
+        "language": "en",
+        "meta": dict.fromkeys(found[0]["meta"]) | {"level": "easy", "type": "bridge"},
+    }  # fmt: skip
+    rejects = {row["source_id"]: row for row in rows(tmp_path / "out" / "rejects" / "hotpotqa", "validation")}
+    assert {name: row["reason"] for name, row in rejects.items()} == {
+        "h3": BLEU_BELOW_THRESHOLD,
+        "h4": PAGE_NOT_IN_KNOWLEDGE_SOURCE,
+        "h5": PAGE_IS_DISAMBIGUATION,
+        "h6": SOURCE_SENTENCE_MISSING,
+    }
+    assert {row["stage"] for row in rejects.values()} == {"hotpotqa/validation"}
+    assert "'Glider', sentence 7" in rejects["h6"]["detail"]
+    assert "Zeppelin" in rejects["h4"]["detail"]
+    assert manifest["counters"] == {
+        "answers": 3, "evidence_sets": 3, "examples": 7, "outputs": 3, "read": 7, "record_pages": 4, "rejects": 4,
+        "spans": 4, "used": 7, "written": 3,
+    }  # fmt: skip
+    assert manifest["bleu"]["count"] == 7
+    assert manifest["bleu"]["exact"] == 4
+    assert manifest["bleu"]["below_threshold"] == 2
+
+
+def no_meta() -> dict[str, None]:
+    names = ("fever_page_id", "fever_sentence_id", "annotation_id", "yes_no_answer", "evidence_span", "original_title")
+    return dict.fromkeys(names)
+
+
+def test_a_train_split_keeps_every_answer(tmp_path: Path, source: Path) -> None:
+    questions = write_json(tmp_path / "q.json", ROWS)
+    run("hotpotqa", "train", questions, source, tmp_path / "out")
+    found = {row["id"]: row["output"] for row in rows(tmp_path / "out" / "hotpotqa", "train")}
+    assert {name: output[0]["meta"]["unmapped_reason"] for name, output in found.items()} == {
+        "h1": None, "h2": None, "h3": BLEU_BELOW_THRESHOLD, "h4": PAGE_NOT_IN_KNOWLEDGE_SOURCE,
+        "h5": PAGE_IS_DISAMBIGUATION, "h6": SOURCE_PAGE_MISSING, "h7": SOURCE_PAGE_MISSING,
+    }  # fmt: skip
+    assert [name for name, output in found.items() if output[0]["provenance"] is not None] == ["h1", "h2"]
+    run("hotpotqa", "train", questions, source, tmp_path / "weak", "--keep-weak")
+    weak = {row["id"]: row["output"][0] for row in rows(tmp_path / "weak" / "hotpotqa", "train")}
+    assert weak["h3"]["provenance"][0]["bleu_score"] < 0.5
+    assert weak["h3"]["meta"]["unmapped_reason"] is None
+
+
+def test_same_bytes_with_one_or_several_workers_and_files(tmp_path: Path, source: Path) -> None:
+    files = [write_json(tmp_path / f"q{i}.json", ROWS[i : i + 1]) for i in range(len(ROWS))]
+    for name, workers in (("one", "1"), ("again", "1"), ("two", "2")):
+        run("hotpotqa", "train", files, source, tmp_path / name, "--workers", workers)
+    written = {
+        name: {p.relative_to(tmp_path / name): p.read_bytes() for p in (tmp_path / name).rglob("*") if p.is_file()}
+        for name in ("one", "again", "two")
+    }
+    assert written["one"] == written["again"] == written["two"]
+    assert [row["id"] for row in rows(tmp_path / "one" / "hotpotqa", "train")] == [row["_id"] for row in ROWS]
+    assert len(list((tmp_path / "one" / "hotpotqa").glob("train-*-of-00007.parquet"))) == 7
+
+
+def test_shards_without_rows_are_left_out_but_for_one(tmp_path: Path, source: Path) -> None:
+    good, bad = write_json(tmp_path / "a.json", ROWS[:1]), write_json(tmp_path / "b.json", ROWS[2:3])
+    run("hotpotqa", "dev", [bad, good], source, tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out" / "hotpotqa").iterdir()] == ["validation-00000-of-00001.parquet"]
+    run("hotpotqa", "dev", [bad], source, tmp_path / "out")  # replaces what stood there
+    table = pq.read_table(tmp_path / "out" / "hotpotqa" / "validation-00000-of-00001.parquet")
+    assert table.num_rows == 0
+    assert table.schema.equals(schema_of(Task), check_metadata=False)
+    rejects = pq.read_table(tmp_path / "out" / "rejects" / "hotpotqa" / "validation-00000-of-00001.parquet")
+    assert rejects.schema.equals(schema_of(Reject), check_metadata=False)
+
+
+def test_ids_that_occur_twice_fail_the_run(tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    questions = write_json(tmp_path / "q.json", [ROWS[0], ROWS[1], ROWS[0]])
+    arguments = ["--dataset", "hotpotqa", "--split", "dev", "--source", str(questions), "--quiet"]
+    assert main([*arguments, "--knowledge-source", str(source), "--output", str(tmp_path / "out")]) == 1
+    assert capsys.readouterr().err == "kiltetl: failed: hotpotqa/validation: ids occur more than once: h1 (en)\n"
+    assert not list((tmp_path / "out" / "hotpotqa").glob("*.parquet"))
+
+
+def test_malformed_rows_are_rejects_up_to_a_share(
+    tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    claim = {"id": 1, "label": "SUPPORTS", "claim": "Kites fly.", "evidence": [[[1, 1, "Kite", 0]]]}
+    lines = [json.dumps(claim), '{"id": 2, "label": ', json.dumps([1, 2]), json.dumps({"id": 3, "label": "SUPPORTS"})]
+    (tmp_path / "claims.jsonl").write_text("\n".join(lines) + "\n")
+    page = {"id": "Kite", "text": KITE, "lines": f"0\t{KITE}\twind\twind\n1\t"}
+    (tmp_path / "wiki.jsonl").write_text(json.dumps(page) + "\n")
+    files = ["--source", str(tmp_path / "claims.jsonl"), "--evidence", str(tmp_path / "wiki.jsonl"), "--quiet"]
+    arguments = ["--dataset", "fever", "--split", "dev", *files, "--knowledge-source", str(source)]
+    assert main([*arguments, "--output", str(tmp_path / "out")]) == 1
+    message = capsys.readouterr().err
+    assert "3 of 4 rows are malformed, more than --max-reject-share 0.001 allows; claims.jsonl:2: not JSON" in message
+    assert main([*arguments, "--output", str(tmp_path / "out"), "--max-reject-share", "0.75"]) == 0
+    found = rows(tmp_path / "out" / "rejects" / "fever", "validation")
+    assert [row["source_id"] for row in found] == ["claims.jsonl:2", "claims.jsonl:3", "claims.jsonl:4"]
+    assert rows(tmp_path / "out" / "fever", "validation")[0]["output"][0]["provenance"][0]["bleu_score"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--dataset", "squad", "--split", "dev", "--source", "{rows}"], "--dataset squad: unknown; known are"),
+        (["--dataset", "mkqa", "--split", "train", "--source", "{rows}"], "--split train: mkqa has validation (dev)"),
+        (["--dataset", "hotpotqa", "--split", "dev", "--source", "{rows}"], "--knowledge-source DIR"),
+        (["--dataset", "hotpotqa", "--split", "dev", "--source", "{none}"], "none.json: no such file"),
+        (["--dataset", "hotpotqa", "--split", "dev", "--source", "{text}", "--knowledge-source", "{ks}"],
+         "not a JSON document"),
+        (["--dataset", "nq", "--split", "dev", "--source", "{claims}", "--knowledge-source", "{ks}"],
+         "expected nq's format, one JSON object a line, such as {{"),
+        (["--dataset", "fever", "--split", "dev", "--source", "{claims}", "--knowledge-source", "{ks}"],
+         "name them with --evidence"),
+        (["--dataset", "hotpotqa", "--split", "dev", "--source", "{rows}", "--knowledge-source", "{empty}"],
+         "no knowledge source, or an unfinished one"),
+    ],
+)  # fmt: skip
+def test_mistakes_of_the_user(
+    tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    (tmp_path / "text").write_text("hello")
+    (tmp_path / "claims").write_text('{"id": 1, "label": "SUPPORTS", "claim": "c", "evidence": []}\n')
+    (tmp_path / "empty").mkdir()
+    places = {
+        "rows": write_json(tmp_path / "q.json", ROWS), "text": tmp_path / "text", "claims": tmp_path / "claims",
+        "none": tmp_path / "none.json", "ks": source, "empty": tmp_path / "empty",
+    }  # fmt: skip
+    given = [argument.format(**places) for argument in arguments]
+    assert main([*given, "--output", str(tmp_path / "out")]) == 2
+    message = capsys.readouterr().err
+    assert message.startswith("kiltetl: error: ")
+    assert message.count("\n") == 1
+    assert said.replace("{{", "{") in message
+    assert not (tmp_path / "out").exists()
+
+
+# --------------------------------------------------------------------------------------------
+# real records
+
+
+def context_pages(questions: list[dict[str, Any]]) -> list[Page]:
+    """The pages that HotpotQA's rows carry, one paragraph each, as literal text."""
+    pages: dict[str, str] = {}
+    for question in questions:
+        for title, sentences in question["context"]:
+            text = "<nowiki>" + html.escape(html.unescape("".join(sentences)), quote=False) + "</nowiki>"
+            pages.setdefault(html.unescape(title), text)
+    return [Page(title, text) for title, text in pages.items()]
+
+
+def test_real_hotpotqa_maps_completely_onto_its_own_context(shared: Path, tmp_path: Path) -> None:
+    path = shared / "data" / "hotpotqa" / "hotpot_dev_first40.rekeyed.json"
+    questions = json.loads(path.read_text())
+    (tmp_path / "wiki.xml").write_bytes(dump_xml(context_pages(questions)))
+    arguments = ["--dump", str(tmp_path / "wiki.xml"), "--output", str(tmp_path / "ks"), "--quiet"]
+    assert knowledge_source.main(arguments) == 0
+    manifest = run("hotpotqa", "dev", path, tmp_path / "ks", tmp_path / "out", "--workers", "2")
+    assert (manifest["counters"]["read"], manifest["counters"]["written"], manifest["rejected"]) == (40, 40, {})
+    ours = {row["id"]: row for row in rows(tmp_path / "out" / "hotpotqa", "validation")}
+    scores = [span["bleu_score"] for row in ours.values() for span in row["output"][0]["provenance"]]
+    assert (len(scores), set(scores)) == (99, {1.0})
+
+    released = {}
+    with open(shared / "data" / "kilt" / "hotpotqa" / "hotpotqa-dev-kilt.first400.jsonl") as lines:
+        for line in lines:
+            record = json.loads(line)
+            released[record["id"]] = record
+    both = sorted(set(ours) & set(released))
+    assert len(both) == 40
+    renamed = set()
+    for name in both:
+        mine, theirs = ours[name], released[name]
+        assert mine["input"] == theirs["input"]
+        (one,), (other,) = mine["output"], theirs["output"]
+        assert one["answer"] == other["answer"]
+        assert len(one["provenance"]) == len(other["provenance"])
+        for span, given in zip(one["provenance"], other["provenance"], strict=True):
+            if span["title"] != given["title"]:
+                renamed.add((span["title"], given["title"]))
+    assert len(renamed) == 3
+
+
+@pytest.mark.parametrize(
+    ("dataset", "split", "files", "options", "expected"),
+    [
+        ("fever", "dev", ["fever/paper_dev.first3000.jsonl"], ["fever/wiki-pages.5records.jsonl"],
+         (3000, {"not-enough-info": 981}, {SOURCE_PAGE_MISSING: 2019})),
+        ("hotpotqa", "dev", ["hotpotqa/hotpot_dev_first40.rekeyed.json"], [],
+         (40, {}, {PAGE_NOT_IN_KNOWLEDGE_SOURCE: 40})),
+        ("nq", "dev", ["nq/farm_dev_sample.jsonl", "nq/farm_train_sample.jsonl"], [],
+         (2, {"no-short-answer": 1}, {PAGE_NOT_IN_KNOWLEDGE_SOURCE: 1})),
+    ],
+)  # fmt: skip
+def test_real_records_without_their_pages_become_counted_rejects(
+    shared: Path, enwiki: Path, tmp_path: Path, dataset: str, split: str, files: list[str], options: list[str],
+    expected: tuple[int, dict[str, int], dict[str, int]],
+) -> None:  # fmt: skip
+    data = shared / "data"
+    evidence = ["--evidence", *(str(data / name) for name in options)] if options else []
+    manifest = run(dataset, split, [data / name for name in files], enwiki, tmp_path / "out", *evidence)
+    assert (manifest["counters"]["read"], manifest["skipped"], manifest["rejected"]) == expected
+
+
+@pytest.fixture(scope="session")
+def enwiki(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("enwiki") / "ks"
+    dump = shared / "data" / "dumps" / "enwiki-2016-sample.xml.bz2"
+    assert knowledge_source.main(["--dump", str(dump), "--output", str(folder), "--quiet"]) == 0
+    return folder
+
+
+def test_real_mkqa_gives_a_row_for_each_language(shared: Path, tmp_path: Path) -> None:
+    path = shared / "data" / "mkqa" / "test_mkqa.jsonl.gz"
+    manifest = run("mkqa", "dev", path, None, tmp_path / "out")
+    found = rows(tmp_path / "out" / "mkqa", "validation")
+    assert (manifest["counters"]["read"], len(found)) == (6, 6 * 26)
+    assert set(Counter(row["id"] for row in found).values()) == {26}
+    assert len({row["language"] for row in found}) == 26
+    with gzip.open(path, "rt") as lines:
+        given = {str(row["example_id"]): row for row in map(json.loads, lines)}
+    for row in found:
+        original = given[row["id"]]
+        assert row["input"] == original["queries"][row["language"]]
+        texts = [answer.get("text") for answer in original["answers"][row["language"]]]
+        assert row["output"][0]["answer"] == texts[0]
