@@ -35,8 +35,8 @@ import math
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from itertools import count
 from typing import Final, Literal
@@ -49,6 +49,7 @@ from kiltetl.schemas.records import Span
 
 Bleu = Literal["sacrebleu", "released"]
 Tokenizer = Literal["13a", "zh", "char"]
+Places = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
 
@@ -60,6 +61,10 @@ TIE: Final = 1e-10
 
 ORDERS: Final = 4
 
+MOST_CELLS: Final = 1 << 14
+MOST_ROWS: Final = 1 << 10
+"""Bounds on what is scored at once (windows, starts): arrays stay in the cache."""
+
 # --------------------------------------------------------------------------------------------
 # Tokens
 
@@ -70,10 +75,11 @@ _REWRITTEN = (("<skipped>", ""), ("-\n", ""), ("&quot;", '"'), ("&amp;", "&"), (
 
 # mteval-v13a. A point or comma is left alone only between digits; the two patterns consume what
 # stands beside it, and that decides about runs of them.
-_SYMBOL = re.compile(r"[!-&(-+/:-@\[-`{-~]")
+_SYMBOLS = r"""!"#$%&()*+/:;<=>?@[\]^_`{|}~"""
 _POINT_AFTER = re.compile(r"([^0-9])([.,])")
-_POINT_BEFORE = re.compile(r"([.,])([^0-9])")
-_DASH = re.compile(r"([0-9])-")
+_FULL_STOP_BEFORE = re.compile(r"\.(?=[^0-9])")
+_COMMA_BEFORE = re.compile(r",(?=[^0-9])")
+_DASH = re.compile(r"(?<=[0-9])-")
 
 # What sacrebleu's zh tokeniser takes for Chinese.
 _CHINESE = re.compile(
@@ -117,10 +123,13 @@ def _spread(text: str, tokenizer: Tokenizer) -> str:
     if tokenizer == "char":
         return " ".join(text)
     text = f" {text} " if tokenizer == "13a" else _CHINESE.sub(r" \g<0> ", text.strip())
-    text = _SYMBOL.sub(r" \g<0> ", text)
+    for symbol in _SYMBOLS:
+        if symbol in text:
+            text = text.replace(symbol, f" {symbol} ")
     text = _POINT_AFTER.sub(r"\1 \2 ", text)
-    text = _POINT_BEFORE.sub(r" \1 \2", text)
-    return _DASH.sub(r"\1 - ", text)
+    text = _FULL_STOP_BEFORE.sub(" . ", text)
+    text = _COMMA_BEFORE.sub(" , ", text)
+    return _DASH.sub(" - ", text)
 
 
 def _rewrite(text: str, tokenizer: Tokenizer) -> str:
@@ -129,20 +138,20 @@ def _rewrite(text: str, tokenizer: Tokenizer) -> str:
     return text
 
 
-def _origins(raw: str, tokenizer: Tokenizer) -> npt.NDArray[np.int64]:
-    """(2, n): start and end in the raw text of each of the n characters that fold and rewrite leave."""
-    spans = [(place, place + 1) for place, letter in enumerate(raw) for _ in letter.lower()]
+def _origins(raw: str, tokenizer: Tokenizer) -> tuple[Places, Places]:
+    """Starts and ends in the raw text, one for each character that fold and rewrite leave."""
+    starts = np.repeat(np.arange(len(raw)), [len(letter.lower()) for letter in raw])
+    ends = starts + 1
     text = fold(raw)
     for old, new in _REWRITTEN if tokenizer == "13a" else ():
-        kept: list[tuple[int, int]] = []
-        at = 0
-        for piece in text.split(old):
-            if at:
-                kept += [(spans[at - len(old)][0], spans[at - 1][1])] * len(new)
-            kept += spans[at : at + len(piece)]
-            at += len(piece) + len(old)
-        text, spans = text.replace(old, new), kept
-    return np.array(spans, np.int64).reshape(-1, 2).T
+        found = np.array([match.start() for match in re.finditer(old, text)], np.int64)
+        if len(found):
+            text = text.replace(old, new)
+            if new:
+                ends[found] = ends[found + len(old) - 1]
+            gone = (found[:, None] + np.arange(len(new), len(old))).ravel()
+            starts, ends = np.delete(starts, gone), np.delete(ends, gone)
+    return starts, ends
 
 
 def tokens(text: str, tokenizer: Tokenizer = "13a") -> list[str]:
@@ -190,10 +199,10 @@ def tokenize_page(paragraphs: Sequence[str], language: str = "en") -> TokenizedP
     for number, raw in enumerate(paragraphs):
         # lower case only lengthens a text (İ), and the rewrites only shorten it
         if not len(raw) == len(folded[number]) == len(texts[number]):
-            origin = _origins(raw, tokenizer)
+            origin_starts, origin_ends = _origins(raw, tokenizer)
             here = slice(bounds[number], bounds[number + 1])
-            start[here] = origin[0, start[here]]
-            end[here] = origin[1, end[here] - 1]
+            start[here] = origin_starts[start[here]]
+            end[here] = origin_ends[end[here] - 1]
 
     vocabulary: defaultdict[str, int] = defaultdict(count(1).__next__)
     ids, starts, ends = np.zeros((3, len(words) + len(texts)), np.int32)
@@ -319,20 +328,31 @@ def _previous(page: TokenizedPage, evidence: Sequence[str]) -> Ints:
     return previous
 
 
-def _first_whole(previous: Ints, size: int) -> int | None:
-    """Start of the first window that has all n-grams of the evidence, as often, and no more tokens."""
-    orders, tokens = previous.shape
-    # an n-gram that ends at q is a flaw of the windows that start at its number, up to its own start
-    q = np.arange(tokens)
-    flaws = np.zeros(tokens + 1, np.int64)
-    for n in range(orders):
-        first = np.maximum(q - size + 1, 0)
-        last = np.minimum(previous[n], q - n)
-        flawed = first <= last
-        flaws += np.bincount(first[flawed], minlength=tokens + 1)
-        flaws -= np.bincount(last[flawed] + 1, minlength=tokens + 1)
-    whole = np.flatnonzero(np.cumsum(flaws)[: tokens - size + 1] == 0)
-    return int(whole[0]) if len(whole) else None
+@dataclass(slots=True, eq=False)
+class _Blocks:
+    """Sets of windows, one an entry: they start in [start, end), end by ``stop`` and have
+    ``shortest`` to ``longest`` tokens. None has a log BLEU above ``bound``.
+    """
+
+    start: Ints
+    end: Ints
+    stop: Ints
+    shortest: Ints
+    longest: Ints
+    bound: Floats
+
+    def take(self, chosen: npt.NDArray[np.intp] | npt.NDArray[np.bool_]) -> "_Blocks":
+        return _Blocks(*(getattr(self, each.name)[chosen] for each in fields(self)))
+
+    def split(self, width: int) -> "_Blocks":
+        """The same windows in blocks of at most ``width`` starts."""
+        pieces = -(-(self.end - self.start) // width)
+        number = np.arange(pieces.sum()) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        blocks = self.take(np.repeat(np.arange(len(pieces)), pieces))
+        blocks.start = (blocks.start + number * width).astype(np.int32)
+        blocks.end = np.minimum(blocks.start + width, blocks.end)
+        blocks.longest = np.minimum(blocks.longest, blocks.stop - blocks.start)
+        return blocks.take(blocks.shortest <= blocks.longest)
 
 
 @dataclass(slots=True)
@@ -349,11 +369,15 @@ class _Best:
         """log BLEU below which no window can win, rounding allowed for."""
         return math.log(self.score - TIE) - 1e-12 if self.score > TIE else -sys.float_info.max
 
-    def add(self, scores: Floats, lengths: Ints, starts: Ints) -> None:
-        scores = np.concatenate((self.scores, scores))
-        lengths = np.concatenate((self.lengths, lengths))
-        starts = np.concatenate((self.starts, starts))
-        self.score = float(scores.max())
+    def add(self, logs: Floats, starts: Ints, shortest: int) -> None:
+        """Takes in windows with ``logs``, log BLEU, by start and length."""
+        self.score = max(self.score, math.exp(logs.max(initial=-math.inf)))
+        row, column = np.nonzero(logs >= self.floor)
+        if not len(row):
+            return
+        scores = np.concatenate((self.scores, np.exp(logs[row, column])))
+        lengths = np.concatenate((self.lengths, (column + shortest).astype(np.int32)))
+        starts = np.concatenate((self.starts, starts[row]))
         order = np.lexsort((starts, lengths))
         order = order[scores[order] >= self.score - TIE]
         record = np.maximum.accumulate(scores[order])
@@ -369,70 +393,138 @@ class _Search:
         self.size = len(evidence)
         self.previous = _previous(page, evidence)
         self.scale = _scale(bleu, self.size)
+        self.best = _Best()
 
     def window(self) -> tuple[int, int] | None:
         """Start and length, in tokens of the page, of the best window."""
         page, size = self.page, self.size
-        tokens = len(page.ids)
-        matched = (self.previous < tokens).sum(axis=0)
+        matched = (self.previous < len(page.ids)).sum(axis=0)
         if not matched.any():
             return None
-        until = np.concatenate(([0], np.cumsum(matched)))
-        density = until[np.minimum(np.arange(size, tokens + size), tokens)] - until[:-1]
+        # n-grams of the evidence, clipped or not, that end in the `size` tokens from each token on
+        until = np.concatenate(([0], np.cumsum(matched), np.full(size, matched.sum())))
+        density = until[size:-1] - until[: len(page.ids)]
         if density.max() >= sum(size - n for n in range(len(self.previous))):
-            whole = _first_whole(self.previous, size)
+            whole = self.first_whole(density)
             if whole is not None:
-                return whole, size
-        self.by_length = self.scale.by_length(int((page.stop - page.first).max()))
-        self.best = _Best()
-        seed = int(density.argmax())
-        paragraph = int(np.searchsorted(page.first, seed, side="right")) - 1
-        starts = np.arange(max(seed - 4, page.first[paragraph]), min(seed + 5, page.stop[paragraph]), dtype=np.int32)
-        self.examine(starts, np.full(len(starts), page.stop[paragraph], np.int32), 1, 2 * size)
+                return whole, size  # scores 1: a shorter one is too brief, a longer one not precise
 
-        bounds, limits = self.paragraphs()
-        alive = bounds >= self.best.floor
-        first, stop, longest, bound = page.first[alive], page.stop[alive], limits[alive], bounds[alive]
-        width = max(1, 2 ** int(math.log2(max(size, 4) / 4)))
-        starts, stops, ends, shortest, longest, bound = first, stop, stop, np.ones_like(first), longest, bound
-        while True:
-            parent, starts = _split(starts, ends, width)
-            stops, shortest, longest, bound = stops[parent], shortest[parent], longest[parent], bound[parent]
-            ends = np.minimum(starts + width, ends[parent])
-            longest = np.minimum(longest, stops - starts)
-            keep = shortest <= longest
-            starts, stops, ends, shortest, longest, bound = (x[keep] for x in (starts, stops, ends, shortest, longest, bound))
-            order = np.argsort(-bound, kind="stable")
-            results = []
-            while len(order):
-                order = order[: int(np.searchsorted(-bound[order], -self.best.floor, side="right"))]
-                if not len(order):
-                    break
-                rows = order[: max(1, CELLS // int(longest[order[:CELLS]].max() + width))]
-                order = order[len(rows) :]
-                low, high = int(shortest[rows].min()), int(longest[rows].max())
-                if width == 1:
-                    self.examine(starts[rows], stops[rows], low, high)
-                    continue
-                logs = self.logs(starts[rows], stops[rows], width, low, high)
-                fit = logs >= self.best.floor
-                some = fit.any(axis=1)
-                fit = fit[some]
-                results.append((rows[some], low + fit.argmax(axis=1), high - fit[:, ::-1].argmax(axis=1), logs[some].max(axis=1)))
-            if width == 1:
-                break
-            rows, shortest, longest, bound = (np.concatenate(x) for x in zip(*results))
-            starts, stops, ends = starts[rows], stops[rows], ends[rows]
-            top = int(bound.argmax())
-            at = np.arange(starts[top], ends[top], dtype=np.int32)
-            self.examine(at, np.full(len(at), stops[top], np.int32), int(shortest[top]), int(longest[top]))
-            keep = bound >= self.best.floor
-            starts, stops, ends, shortest, longest, bound = (x[keep] for x in (starts, stops, ends, shortest, longest, bound))
+        self.by_length = self.scale.by_length(int((page.stop - page.first).max()))
+        dense = int(density.argmax())
+        paragraph = int(np.searchsorted(page.first, dense, side="right")) - 1
+        near = np.arange(max(dense - 4, page.first[paragraph]), min(dense + 5, page.stop[paragraph]), dtype=np.int32)
+        self.examine(near, np.full(len(near), page.stop[paragraph], np.int32), 1, 2 * size)
+
+        blocks = self.paragraphs()
+        width = 1 << max(0, (size // 4).bit_length() - 1)
+        while width > 1:
+            blocks = self.narrow(blocks.split(width), width)
             width = max(1, width // 4)
+        blocks = blocks.split(1)
+        for rows, shortest, longest in self.chunks(blocks, 1):
+            self.examine(blocks.start[rows], blocks.stop[rows], shortest, longest)
         return (int(self.best.starts[0]), int(self.best.lengths[0])) if self.best.score > 0 else None
 
+    def first_whole(self, density: Places) -> int | None:
+        """Start of the first window that has the evidence's n-grams, as often each, and no more tokens."""
+        orders, tokens = self.previous.shape
+        size = self.size
+        wanted = [size - n for n in range(orders)]
+        likely = int((density >= sum(wanted)).argmax())
+        if likely + size <= tokens:
+            start = np.array([likely], np.int32)
+            if self.matches(start, start + size, size)[:, 0, -1].tolist() == wanted:
+                return likely
+        # An n-gram is a flaw of the windows that begin by its own start and hold its end, but in which
+        # it does not count. Flaws are added where such windows begin and taken off behind the last.
+        end = np.arange(tokens)
+        flaws = np.zeros(tokens + 1, np.int64)
+        for n, previous in enumerate(self.previous):
+            first, last = np.maximum(end - size + 1, 0), np.minimum(previous, end - n)
+            flawed = first <= last
+            flaws += np.bincount(first[flawed], minlength=tokens + 1)
+            flaws -= np.bincount(last[flawed] + 1, minlength=tokens + 1)
+        whole = np.flatnonzero(np.cumsum(flaws)[: max(0, tokens - size + 1)] == 0)
+        return int(whole[0]) if len(whole) else None
+
+    def paragraphs(self) -> _Blocks:
+        """A block for each paragraph that can hold the best window."""
+        page = self.page
+        order, place = np.nonzero(self.previous < len(page.ids))
+        paragraph = np.searchsorted(page.first, place, side="right") - 1
+        counted = self.previous[order, place] < page.first[paragraph]
+        shape = (len(self.previous), len(page.first))
+        totals = np.bincount((order * shape[1] + paragraph)[counted], minlength=shape[0] * shape[1]).reshape(shape)
+
+        lengths = page.stop - page.first
+        bound = np.full(len(lengths), -np.inf)
+        for first, last, tables in self.scale.bands(1, len(self.by_length) - 1):
+            by_count = np.zeros(len(lengths))
+            for n, (table, total) in enumerate(zip(tables, totals, strict=False)):
+                by_count += table.take(np.minimum(total, last - n))
+            peak = np.maximum.accumulate(self.by_length[first : last + 1]).take(lengths - first, mode="clip")
+            np.maximum(bound, by_count + peak, out=bound, where=lengths >= first)
+        # From the evidence's length on the part of the length falls: the last one that can win.
+        falling = max(self.size, first)
+        limit = np.searchsorted(-self.by_length[falling:], by_count - self.best.floor, side="right") + falling - 1
+        longest = np.minimum(limit, lengths).astype(np.int32)
+        blocks = _Blocks(page.first, page.stop, page.stop, np.ones_like(longest), longest, bound)
+        return blocks.take(bound >= self.best.floor)
+
+    def chunks(self, blocks: _Blocks, width: int) -> Iterator[tuple[npt.NDArray[np.intp], int, int]]:
+        """Blocks that can still hold the best window, highest bound first: rows, shortest, longest."""
+        rows = np.argsort(-blocks.bound, kind="stable")
+        while True:
+            rows = rows[: int(np.searchsorted(-blocks.bound[rows], -self.best.floor, side="right"))]
+            if not len(rows):
+                return
+            longest = int(blocks.longest[rows[:MOST_ROWS]].max())
+            some = rows[: max(1, min(MOST_ROWS, MOST_CELLS // (longest + width)))]
+            yield some, int(blocks.shortest[some].min()), int(blocks.longest[some].max())
+            rows = rows[len(some) :]
+
+    def narrow(self, blocks: _Blocks, width: int) -> _Blocks:
+        """What can hold the best window of blocks of ``width`` starts: fewer blocks, fewer lengths."""
+        kept = [np.zeros(0, np.intp)]
+        for rows, shortest, longest in self.chunks(blocks, width):
+            logs = self.logs(blocks.start[rows], blocks.stop[rows], shortest, longest, width)
+            able = logs >= self.best.floor
+            blocks.shortest[rows] = shortest + able.argmax(axis=1)
+            blocks.longest[rows] = longest - able[:, ::-1].argmax(axis=1)
+            blocks.bound[rows] = logs.max(axis=1)
+            kept.append(rows[able.any(axis=1)])
+        blocks = blocks.take(np.concatenate(kept))
+        if len(blocks.start):
+            top = int(blocks.bound.argmax())
+            starts = np.arange(blocks.start[top], blocks.end[top], dtype=np.int32)
+            stops = np.full(len(starts), blocks.stop[top], np.int32)
+            self.examine(starts, stops, int(blocks.shortest[top]), int(blocks.longest[top]))
+        return blocks.take(blocks.bound >= self.best.floor)
+
+    def examine(self, starts: Ints, stops: Ints, shortest: int, longest: int) -> None:
+        """Puts the windows with these starts and lengths among the best."""
+        longest = min(longest, int((stops - starts).max(initial=0)))
+        if shortest <= longest:
+            self.best.add(self.logs(starts, stops, shortest, longest), starts, shortest)
+
+    def logs(self, starts: Ints, stops: Ints, shortest: int, longest: int, width: int = 1) -> Floats:
+        """(starts, lengths): the highest log BLEU that windows with a start in [start, start + width)
+        can have; for a width of 1, log BLEU itself. -inf where the stop leaves no room.
+        """
+        lengths = np.arange(shortest, longest + 1, dtype=np.int32)
+        counts = self.matches(starts, stops, longest + width - 1)[:, :, shortest + width - 2 :]
+        if width > 1:
+            for n, matches in enumerate(counts):
+                np.minimum(matches, np.maximum(lengths - n, 0), out=matches)
+        logs = np.where(lengths <= (stops - starts)[:, None], self.by_length[shortest : longest + 1], -np.inf)
+        for first, last, tables in self.scale.bands(shortest, longest):
+            columns = slice(first - shortest, last - shortest + 1)
+            for table, matches in zip(tables, counts, strict=False):
+                logs[:, columns] += table.take(matches[:, columns])
+        return logs
+
     def matches(self, starts: Ints, stops: Ints, longest: int) -> Ints:
-        """(orders, starts, longest): clipped matches of the windows by start and, from 1, length.
+        """(orders, starts, longest): clipped matches of the windows by start and length, 1 to longest.
 
         A window longer than what is left up to its stop has the matches of what is left.
         """
@@ -441,68 +533,6 @@ class _Search:
         for n in range(1, len(counts)):
             counts[n, :, :n] = False  # these begin before the window
         return np.cumsum(counts, axis=2, dtype=np.int32)
-
-    def logs(self, starts: Ints, stops: Ints, width: int, shortest: int, longest: int) -> Floats:
-        """(starts, lengths): upper bounds of log BLEU of the windows that start in [start, start + width).
-
-        For a width of 1 it is log BLEU itself. -inf where the stop leaves no window of the length.
-        """
-        counts = self.matches(starts, stops, longest + width - 1)[:, :, shortest + width - 2 :]
-        lengths = np.arange(shortest, longest + 1)
-        if width > 1:
-            for n, count in enumerate(counts):
-                np.minimum(count, np.maximum(lengths - n, 0), out=count)
-        logs = np.where(lengths <= (stops - starts)[:, None], self.by_length[shortest : longest + 1], -np.inf)
-        for first, last, tables in self.scale.bands(shortest, longest):
-            columns = slice(first - shortest, last - shortest + 1)
-            for table, count in zip(tables, counts, strict=False):
-                logs[:, columns] += table.take(count[:, columns])
-        return logs
-
-    def examine(self, starts: Ints, stops: Ints, shortest: int, longest: int) -> None:
-        """Puts the windows that start there among the best."""
-        longest = min(longest, int((stops - starts).max(initial=0)))
-        if longest < shortest:
-            return
-        logs = self.logs(starts, stops, 1, shortest, longest)
-        top = logs.max()
-        if top < self.best.floor:
-            return
-        row, column = np.nonzero(logs >= max(self.best.floor, math.log(max(math.exp(top) - 2 * TIE, 1e-320))))
-        self.best.add(np.exp(logs[row, column]), (column + shortest).astype(np.int32), starts[row])
-
-    def paragraphs(self) -> tuple[Floats, Ints]:
-        """Upper bounds of log BLEU in each paragraph, and of the length of windows that can win."""
-        page, tokens = self.page, len(self.page.ids)
-        order, place = np.nonzero(self.previous < tokens)
-        paragraph = np.searchsorted(page.first, place, side="right") - 1
-        counts = self.previous[order, place] < page.first[paragraph]
-        shape = (len(self.previous), len(page.first))
-        totals = np.bincount((order * shape[1] + paragraph)[counts], minlength=shape[0] * shape[1]).reshape(shape)
-        lengths = page.stop - page.first
-        bounds = np.full(shape[1], -np.inf)
-        for first, last, tables in self.scale.bands(1, len(self.by_length) - 1):
-            part = np.zeros(shape[1])
-            for n, (table, total) in enumerate(zip(tables, totals, strict=False)):
-                part += table.take(np.minimum(total, last - n))
-            peak = np.maximum.accumulate(self.by_length[first : last + 1])
-            here = np.where(lengths < first, -np.inf, part + peak.take(lengths - first, mode="clip"))
-            np.maximum(bounds, here, out=bounds)
-        falling = max(self.size, first)
-        limits = np.searchsorted(-self.by_length[falling:], part - self.best.floor, side="right") + falling - 1
-        return bounds, np.minimum(limits, lengths).astype(np.int32)
-
-
-def _split(starts: Ints, ends: Ints, width: int) -> tuple[Ints, Ints]:
-    """Blocks of ``width`` that cover the ranges: the range of each and its start."""
-    pieces = -(-(ends - starts) // width)
-    parent = np.repeat(np.arange(len(starts)), pieces)
-    behind = np.cumsum(pieces)
-    number = np.arange(len(parent)) - (behind - pieces)[parent]
-    return parent, (starts[parent] + number * width).astype(np.int32)
-
-
-CELLS = 1 << 14
 
 
 def best_spans(page: TokenizedPage, evidences: Iterable[str], bleu: Bleu = "sacrebleu") -> list[Span | None]:
