@@ -2,6 +2,7 @@
 
 import ast
 import builtins
+import contextlib
 import dataclasses
 import gzip
 import json
@@ -41,7 +42,7 @@ def plain(value: Any) -> Any:
     return [plain(one) for one in value] if isinstance(value, tuple) else value
 
 
-def outcome(read: Callable[[Row], Iterator[Any]], row: Row) -> Any:
+def outcome(read: Callable[[Any], Iterator[Any]], row: Any) -> Any:
     """What a row gives: its records, the reason it is left out for, or what is wrong with it."""
     try:
         return [plain(record) for record in read(row)]
@@ -53,12 +54,51 @@ def outcome(read: Callable[[Row], Iterator[Any]], row: Row) -> Any:
         return {"malformed": type(problem).__name__}
 
 
+def fixture(dataset: Dataset) -> list[Any]:
+    """The rows of the dataset's own file."""
+    path = FOLDER / dataset.name / f"raw.{dataset.source}"
+    if dataset.parse is not None:
+        return list(dataset.parse(path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")))
+    if dataset.source == "json":
+        found = json.loads(path.read_text("utf-8"))
+        for name in dataset.items.split(".")[:-1]:
+            found = found[name]
+        return list(found)
+    return rows(path)
+
+
+def groups(dataset: Dataset, examples: Iterable[Example]) -> list[list[Example]]:
+    """Examples that the dataset makes one record of; each alone where it merges none."""
+    found: dict[str, list[Example]] = {}
+    for number, example in enumerate(examples):
+        found.setdefault(dataset.key(example) if dataset.key else str(number), []).append(example)
+    return list(found.values())
+
+
+def merged(dataset: Dataset, examples: Iterable[Example]) -> list[Example]:
+    """The records of examples, without those that merging leaves out."""
+    found: list[Example] = []
+    for group in groups(dataset, examples):
+        with contextlib.suppress(SkipRow):
+            found += dataset.merge(group) if dataset.merge else group
+    return found
+
+
+def used_rows(dataset: Dataset, given: Iterable[Row]) -> Iterator[Example]:
+    for row in given:
+        try:
+            yield from list(dataset.read(row))
+        except (SkipRow, MalformedRow, KeyError, IndexError, TypeError, ValueError):
+            continue
+
+
 def outcomes(dataset: Dataset) -> list[Any]:
-    """Of every fixture row, then of every row of the evidence files."""
-    folder = FOLDER / dataset.name
-    found = [outcome(dataset.read, row) for row in rows(folder / f"raw.{dataset.source}")]
+    """Of every fixture row, then of every record merged of them, then of every row of the evidence files."""
+    found = [outcome(dataset.read, row) for row in fixture(dataset)]
+    if dataset.merge is not None:
+        found += [outcome(dataset.merge, group) for group in groups(dataset, used_rows(dataset, fixture(dataset)))]
     if dataset.read_evidence is not None:
-        found += [outcome(dataset.read_evidence, row) for row in rows(folder / "evidence.jsonl")]
+        found += [outcome(dataset.read_evidence, row) for row in rows(FOLDER / dataset.name / "evidence.jsonl")]
     return found
 
 
@@ -92,18 +132,19 @@ def test_fixture_rows(name: str) -> None:
     found = outcomes(DATASETS[name])
     for number, (one, other) in enumerate(zip(found, expected, strict=True), start=1):
         assert one == other, f"row {number}"
+    assert {one["skipped"] for one in found if isinstance(one, dict) and "skipped" in one} <= set(SKIPS)
 
 
 @pytest.mark.parametrize("name", DATASETS)
 def test_shape(name: str, sealed: Callable[[], None]) -> None:
     dataset = DATASETS[name]
-    fixture = rows(FOLDER / name / f"raw.{dataset.source}")
+    given = fixture(dataset)
     pages = rows(FOLDER / name / "evidence.jsonl") if dataset.read_evidence else []
     sealed()
     seen: Counter[str] = Counter()
     reasons: set[str] = set()
     examples = []
-    for row in fixture:
+    for row in given:
         before = json.dumps(row)
         try:
             examples += list(dataset.read(row))
@@ -118,7 +159,12 @@ def test_shape(name: str, sealed: Callable[[], None]) -> None:
     for page in pages:
         if dataset.read_evidence:
             outcome(dataset.read_evidence, page)
-    check(examples)
+    found = merged(dataset, examples)
+    check(found)
+    if dataset.split_of is not None:
+        assert {dataset.split_of(example) for example in found} <= set(dataset.splits)
+    assert (dataset.key is None) == (dataset.merge is None)
+    assert (dataset.files is None) == (dataset.configure is None)
     assert dataset.name == name
     assert dataset.splits
     assert set(dataset.splits) <= {"train", "validation", "test"}
@@ -156,7 +202,10 @@ def test_an_adapter_is_one_file_that_imports_no_other(name: str) -> None:
     assert own <= {
         "kiltetl.schemas.records",
         "kiltetl.transforms.datasets.spec",
+        "kiltetl.transforms.mentions",
+        "kiltetl.transforms.properties",
         "kiltetl.transforms.repair",
+        "kiltetl.transforms.stable",
         "kiltetl.transforms.titles",
     }
     docstring = ast.get_docstring(tree) or ""
@@ -337,8 +386,9 @@ def used(dataset: Dataset, path: Path) -> tuple[list[Example], Counter[str]]:
             examples += dataset.read(row)
         except SkipRow as skip:
             skipped[skip.reason] += 1
-    check(examples)
-    return examples, skipped
+    found = merged(dataset, examples)
+    check(found)
+    return found, skipped
 
 
 @pytest.mark.shared

@@ -39,9 +39,7 @@ def read(row: Row, labels: Mapping[str, str] = PROPERTY_LABELS) -> Iterator[Exam
     """One question about a subject: its answers, all supported by the sentence."""
     fields = [field.strip() for field in row["line"].split("\t")]
     if len(fields) < 4 or not all(fields[:4]):
-        raise MalformedRow(
-            f"{len(fields)} columns, not relation, question, subject, sentence and answers, or one empty"
-        )
+        raise MalformedRow(f"{len(fields)} columns, of which relation, question, subject and sentence may not be empty")
     relation, question, subject, sentence, *answers = fields
     answers = [answer for answer in dict.fromkeys(answers) if answer]
     if not answers:

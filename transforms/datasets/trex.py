@@ -252,11 +252,10 @@ DATASET = Dataset(
     },
     configure=configure,
     splits=("train", "validation", "test"),
-    row_example='{"docid": "http://www.wikidata.org/entity/Q42", "title": "Kite Island", '
-    '"text": "Kite Island is in Oz.", "sentences_boundaries": [[0, 21]], "triples": [{"sentence_id": 0, "subject": {"boundaries": [0, 11], '
-    '"surfaceform": "Kite Island", "uri": "http://www.wikidata.org/entity/Q42"}, "predicate": {"uri": '
-    '"http://www.wikidata.org/prop/direct/P17"}, "object": {"boundaries": [18, 20], "surfaceform": "Oz", '
-    '"uri": "http://www.wikidata.org/entity/Q7"}}]}',
+    row_example='{"title": "Kite Island", "text": "Kite Island is in Oz.", "sentences_boundaries": [[0, 21]], '
+    '"triples": [{"sentence_id": 0, "subject": {"boundaries": [0, 11], "surfaceform": "Kite Island", "uri": '
+    '"http://www.wikidata.org/entity/Q42"}, "predicate": {"uri": "http://www.wikidata.org/prop/direct/P17"}, '
+    '"object": {"boundaries": [18, 20], "surfaceform": "Oz", "uri": "http://www.wikidata.org/entity/Q7"}}]}',
     licence="CC BY-SA 4.0",
     homepage="https://hadyelsahar.github.io/t-rex/",
     published_size={"train": 2_284_168, "validation": 5_000, "test": 5_000},

@@ -10,7 +10,7 @@ JSON object whose ``Data`` is a list of questions::
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from kiltetl.schemas.records import NO_ANSWER, NO_PAGE, Evidence, Example, ExampleOutput, OutputMeta
@@ -54,6 +54,8 @@ def read(row: Row) -> Iterator[Example]:
 
 def _title(page: Any) -> str | None:
     """The page's title, or what its address names; None for a page of another wiki, or without a name."""
+    if not isinstance(page, Mapping):
+        raise MalformedRow(f"an entity page is {page!r}, not an object")
     url = page.get("Url") or page.get("URL")
     if url and not _ENGLISH.match(url):
         return None

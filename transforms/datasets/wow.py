@@ -50,8 +50,8 @@ def read(row: Row) -> Iterator[Example]:
                     examples.append(Example(f"{dialogue}_{chosen}", history, outputs))
                 chosen += 1
         for retrieved in turn.get("retrieved_passages") or ():
-            for title, sentences in retrieved.items():
-                passages.setdefault(title, []).extend(sentences)
+            for title in retrieved:
+                passages.setdefault(title, []).extend(retrieved[title])
     if not examples:
         raise SkipRow(NO_PASSAGE)
     yield from examples
@@ -67,11 +67,14 @@ def _is_wizard(turn: Row) -> bool:
 
 def _value(chosen: Any) -> str | None:
     """The one value of ``checked_sentence`` or ``checked_passage``; None where nothing was chosen."""
-    for name, value in (chosen or {}).items():
-        if not isinstance(value, str):
-            raise MalformedRow(f"the wizard's choice {value!r} is no text")
-        return value if value.strip() and NO_CHOICE not in (name, value) else None
-    return None
+    if not chosen:
+        return None
+    if not isinstance(chosen, Mapping):
+        raise MalformedRow(f"the wizard's choice {chosen!r} is not an object")
+    name, value = next(iter(chosen.items()))
+    if not isinstance(value, str):
+        raise MalformedRow(f"the wizard's choice {value!r} is no text")
+    return value if value.strip() and NO_CHOICE not in (name, value) else None
 
 
 def _title(turn: Row, sentence: str, passages: Mapping[str, Sequence[str]]) -> str:
