@@ -3,7 +3,17 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from kiltetl.transforms.datasets import fever, hotpotqa, mkqa, nq
+from kiltetl.transforms.datasets import (
+    eli5,
+    fever,
+    hotpotqa,
+    mkqa,
+    nq,
+    structured_zeroshot,
+    trex,
+    triviaqa,
+    wow,
+)
 from kiltetl.transforms.datasets.spec import Dataset
 
 
@@ -17,4 +27,16 @@ def by_name(datasets: Iterable[Dataset]) -> dict[str, Dataset]:
     return found
 
 
-DATASETS: Final[Mapping[str, Dataset]] = by_name((fever.DATASET, nq.DATASET, hotpotqa.DATASET, mkqa.DATASET))
+DATASETS: Final[Mapping[str, Dataset]] = by_name(
+    (
+        fever.DATASET,
+        trex.DATASET,
+        structured_zeroshot.DATASET,
+        nq.DATASET,
+        hotpotqa.DATASET,
+        triviaqa.DATASET,
+        eli5.DATASET,
+        wow.DATASET,
+        mkqa.DATASET,
+    )
+)
