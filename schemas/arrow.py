@@ -4,11 +4,11 @@ Everything here is derived from the dataclasses of ``kiltetl.schemas.records``.
 """
 
 import dataclasses
+import numbers
 import types
 import typing
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -22,8 +22,20 @@ _SCALARS: dict[Any, pa.DataType] = {str: pa.string(), bool: pa.bool_(), int: pa.
 _WIDTHS = {"int32": pa.int32(), "int64": pa.int64(), "float32": pa.float32()}
 
 
+# What a scalar column takes; pyarrow itself would cut 1.5 to 1 and take bytes for text.
+_TAKES: dict[Any, type] = {str: str, bool: bool, int: numbers.Integral, float: numbers.Real}
+
+
 class RecordError(ValueError):
     """A value does not fit its column. The message names the column, the value and the record."""
+
+
+class _Misfit(Exception):
+    """A RecordError under way: the column's path, from the outside in, and what is wrong."""
+
+    def __init__(self, path: str, wrong: str) -> None:
+        super().__init__(path, wrong)
+        self.path, self.wrong = path, wrong
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,69 +112,94 @@ def schema_of(cls: type) -> pa.Schema:
 def _array(hint: Any, data_type: pa.DataType, values: Sequence[Any]) -> pa.Array:
     """Values of one column to an Arrow array. Lists and structs are built from flat children."""
     if not (pa.types.is_list(data_type) or pa.types.is_struct(data_type)):
+        for kind in set(map(type, values)):
+            takes = issubclass(kind, _TAKES[hint]) and (kind is not bool or hint is bool)
+            if not takes and kind is not type(None):
+                raise TypeError(f"a {kind.__name__} in a column of {data_type}")
         return pa.array(values, data_type)
     nulls = pa.array([value is None for value in values], pa.bool_())
     if pa.types.is_list(data_type):
         offsets = [0]
+        flat: list[Any] = []
         for value in values:
-            offsets.append(offsets[-1] + (len(value) if value is not None else 0))
+            if value is not None:
+                if not isinstance(value, (tuple, list)):  # a str has items, too
+                    raise TypeError(f"a {type(value).__name__} in a column of lists")
+                flat += value
+            offsets.append(len(flat))
         item, _, _ = _unwrap(typing.get_args(hint)[0])
-        flat = list(chain.from_iterable(value for value in values if value is not None))
-        if None in flat and not data_type.value_field.nullable:
-            raise pa.ArrowInvalid("null inside a list")
+        if not data_type.value_field.nullable and any(value is None for value in flat):
+            raise TypeError("null inside a list")
         items = _array(item, data_type.value_type, flat)
         return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items, type=data_type, mask=nulls)
     columns = columns_of(hint)
-    children = [
-        _column(column, [None if value is None else column.get(value) for value in values], values)
-        for column in columns
-    ]
+    children = [_column(column, values) for column in columns]
     return pa.StructArray.from_arrays(children, fields=[column.field for column in columns], mask=nulls)
 
 
-def _column(column: Column, values: Sequence[Any], owners: Sequence[Any]) -> pa.Array:
-    """One column; ``owners`` are the records that the values belong to (None: a null struct)."""
+def _column(column: Column, owners: Sequence[Any]) -> pa.Array:
+    """One column of the records that own its values (None: a null struct, which owns none)."""
+    try:
+        values = [None if owner is None else column.get(owner) for owner in owners]
+    except AttributeError as error:
+        raise _Misfit(column.name, f"is missing: {error}") from None
     try:
         array = _array(column.item, column.type, values)
-    except RecordError:
-        raise
-    except (pa.ArrowException, TypeError, ValueError, OverflowError, AttributeError) as error:
-        for value, owner in zip(values, owners, strict=True):
+    except _Misfit as misfit:
+        raise _Misfit(f"{column.name}.{misfit.path}", misfit.wrong) from None
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        for value in values:
             try:
                 _array(column.item, column.type, [value])
             except Exception:
-                raise RecordError(
-                    f"column {column.name!r} takes {column.type}, not {value!r}, in record {_short(owner)}"
-                ) from None
-        raise RecordError(f"column {column.name!r}: {error}") from error
+                raise _Misfit(column.name, f"takes {_type_name(column.type)}, not {_short(value)}") from None
+        raise _Misfit(column.name, f"does not fit: {error}") from None
     if not column.nullable and array.null_count:
         for value, owner in zip(values, owners, strict=True):
             if value is None and owner is not None:
-                raise RecordError(f"column {column.name!r} takes no null, in record {_short(owner)}")
+                raise _Misfit(column.name, "takes no null")
     return array
 
 
-def _short(record: Any) -> str:
-    text = repr(record)
+def _short(value: Any) -> str:
+    text = repr(value)
     return text if len(text) <= 300 else text[:300] + "…"
 
 
 def table_of(cls: type[Record], rows: Sequence[Record]) -> pa.Table:
     """Records to a table with the schema of ``cls``; RecordError names a column that does not fit."""
-    columns = columns_of(cls)
-    arrays = [_column(column, [column.get(row) for row in rows], rows) for column in columns]
-    return pa.Table.from_arrays(arrays, schema=schema_of(cls))
+    kind: type = cls
+    columns = columns_of(kind)
+    try:
+        arrays = [_column(column, rows) for column in columns]
+    except _Misfit as misfit:
+        for row in rows:
+            try:
+                for column in columns:
+                    _column(column, [row])
+            except _Misfit as found:
+                raise RecordError(f"column {found.path!r} {found.wrong}, in record {_short(row)}") from None
+        raise RecordError(f"column {misfit.path!r} {misfit.wrong}") from None
+    return pa.Table.from_arrays(arrays, schema=schema_of(kind))
 
 
-def _record(cls: Any, values: dict[str, Any]) -> Any:
-    arguments: dict[str, Any] = {}
+@cache
+def _members(cls: type) -> tuple[tuple[str, Any, bool], ...]:
+    """(name, bare type, whether it is Inline) of each field of a record class."""
     hints = typing.get_type_hints(cls, include_extras=True)
+    members = []
     for member in dataclasses.fields(cls):
         hint, extras, _ = _unwrap(hints[member.name])
-        if any(isinstance(extra, Inline) for extra in extras):
-            arguments[member.name] = _record(hint, values)
-        else:
-            arguments[member.name] = _value(hint, values[member.name])
+        members.append((member.name, hint, any(isinstance(extra, Inline) for extra in extras)))
+    return tuple(members)
+
+
+def record_of(cls: type[Record], values: Mapping[str, Any]) -> Record:
+    """One record out of plain values (dicts and lists), as JSON or ``to_pylist`` give them."""
+    kind: type = cls
+    arguments = {
+        name: record_of(hint, values) if inline else _value(hint, values[name]) for name, hint, inline in _members(kind)
+    }
     return cls(**arguments)
 
 
@@ -172,13 +209,13 @@ def _value(hint: Any, value: Any) -> Any:
     if typing.get_origin(hint) is tuple:
         item, _, _ = _unwrap(typing.get_args(hint)[0])
         return tuple(_value(item, element) for element in value)
-    return _record(hint, value) if dataclasses.is_dataclass(hint) else value
+    return record_of(hint, value) if isinstance(hint, type) and dataclasses.is_dataclass(hint) else value
 
 
 def records_of(cls: type[Record], table: pa.Table) -> Iterator[Record]:
     """The inverse of ``table_of``."""
     for values in table.to_pylist():
-        yield _record(cls, values)
+        yield record_of(cls, values)
 
 
 def schema_text(cls: type) -> str:
@@ -215,7 +252,8 @@ def markdown_of(cls: type) -> str:
                 inner, _, _ = _unwrap(typing.get_args(inner)[0])
                 mark = "[]"
             null = ", null allowed" if column.nullable else ""
-            lines.append(f"| `{prefix}{column.name}` | {_type_name(column.type)}{null} | {column.doc} |")
+            doc = column.doc.replace("|", "\\|")
+            lines.append(f"| `{prefix}{column.name}` | {_type_name(column.type)}{null} | {doc} |")
             if dataclasses.is_dataclass(inner):
                 add(columns_of(typing.cast(type, inner)), f"{prefix}{column.name}{mark}.")
 
