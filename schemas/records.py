@@ -369,6 +369,7 @@ NO_PASSAGE: Final = "no-passage"  # wow: a dialogue whose wizard chose no senten
 NO_FACT: Final = "no-fact"  # trex: a document that states no fact between two entities
 TOO_MANY_PROVENANCES: Final = "too-many-provenances"
 NEGATIVE_EXAMPLE: Final = "negative-example"
+NO_ENTITY: Final = "no-entity"  # a mention that annotators linked to no page
 SKIPS: Final = (
     OTHER_NAMESPACE,
     REDIRECT,
@@ -383,6 +384,7 @@ SKIPS: Final = (
     NO_FACT,
     TOO_MANY_PROVENANCES,
     NEGATIVE_EXAMPLE,
+    NO_ENTITY,
 )
 
 REDIRECT_CYCLE: Final = "redirect-cycle"

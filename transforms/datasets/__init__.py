@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from kiltetl.transforms.datasets import (
+    aidayago2,
+    cweb,
     eli5,
     fever,
     hotpotqa,
@@ -12,6 +14,7 @@ from kiltetl.transforms.datasets import (
     structured_zeroshot,
     trex,
     triviaqa,
+    wned,
     wow,
 )
 from kiltetl.transforms.datasets.spec import Dataset
@@ -30,6 +33,9 @@ def by_name(datasets: Iterable[Dataset]) -> dict[str, Dataset]:
 DATASETS: Final[Mapping[str, Dataset]] = by_name(
     (
         fever.DATASET,
+        aidayago2.DATASET,
+        wned.DATASET,
+        cweb.DATASET,
         trex.DATASET,
         structured_zeroshot.DATASET,
         nq.DATASET,

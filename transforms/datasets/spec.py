@@ -41,6 +41,11 @@ class Dataset:
         source: how its files hold rows: one JSON object a line; JSON with a list at ``items`` (a
             path in ijson's notation, "item" = the top-level list); or text, of which ``parse``
             makes rows out of its decoded lines (without their ends), as a stream.
+        companion: for a dataset whose texts stand in files beside its own: the path of the one that a
+            row needs, from the folder of the row's file and with ``/``. The reader adds what is in it
+            to the row as ``text``: decoded from UTF-8, line ends as they are; without the file the
+            row has none. A path that leaves the folder above that of the row's file is refused.
+            Rows that need the same file follow one another.
         row_example: one raw row, for the error a user sees who names a file of another format.
         read_evidence: for a dataset whose evidence text stands in files of its own: one row of
             those files to pages. ``Evidence.source_page`` is looked up among their keys.
@@ -69,6 +74,7 @@ class Dataset:
     source: Literal["jsonl", "json", "text"] = "jsonl"
     items: str = "item"
     parse: Callable[[Lines], Iterator[Row]] | None = None
+    companion: Callable[[Row], str] | None = None
     read_evidence: Callable[[Row], Iterator[SourcePage]] | None = None
     evidence_required: bool = False
     needs_knowledge_source: bool = True

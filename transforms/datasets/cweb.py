@@ -1,0 +1,40 @@
+"""WNED-CWEB: mentions in pages of ClueWeb12, linked by FACC1 (entity linking).
+
+Files: https://doi.org/10.7939/DVN/10968 (wned-datasets/clueweb: clueweb.xml and, for each of its
+documents, RawText/docName), by Guo and Barbosa. Licence: as stated there; the texts are of ClueWeb12.
+The format is that of WNED-WIKI. One row that ``parse`` makes of an annotation, with the text added::
+
+    {"docName": "clueweb12-0000tw-00-00001", "number": 0, "mention": "Lu Ban", "wikiName": "Lu Ban",
+     "offset": "21", "length": "6", "text": "Kites were made by   Lu Ban in …"}
+"""
+
+from collections.abc import Iterator
+
+from kiltetl.schemas.records import NO_ENTITY, Example
+from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.mentions import annotated_example, annotation_rows, entity, split_of, text_file
+
+
+def read(row: Row) -> Iterator[Example]:
+    """One mention that is linked to a page."""
+    title = entity(row["wikiName"])
+    if title is None:
+        raise SkipRow(NO_ENTITY)
+    yield annotated_example(row, title)
+
+
+DATASET = Dataset(
+    name="cweb",
+    task="entity linking",
+    read=read,
+    source="text",
+    parse=annotation_rows,
+    companion=text_file,
+    split_of=split_of,
+    splits=("validation", "test"),
+    row_example='<document docName="clueweb12-0000tw-00-00001"><annotation><mention>Lu Ban</mention>'
+    "<wikiName>Lu Ban</wikiName><offset>21</offset><length>6</length></annotation></document>",
+    licence="as stated at the homepage",
+    homepage="https://doi.org/10.7939/DVN/10968",
+    published_size={"validation": 5_599, "test": 5_543},
+)

@@ -1,0 +1,51 @@
+"""WNED-WIKI: mentions in pages of Wikipedia of all degrees of difficulty (entity linking).
+
+Files: https://doi.org/10.7939/DVN/10968 (wned-datasets/wikipedia: wikipedia.xml and, for each of its
+documents, RawText/docName), by Guo and Barbosa. Licence: as stated there; the texts are Wikipedia's,
+CC BY-SA. One annotation of the XML file::
+
+    <wikipedia.entityAnnotation>
+      <document docName="Kite_(toy)">
+        <annotation>
+          <mention>Lu Ban</mention><wikiName>Lu Ban</wikiName><offset>21</offset><length>6</length>
+        </annotation>
+
+and the row that ``parse`` makes of it, to which the text of the document is added::
+
+    {"docName": "Kite_(toy)", "number": 0, "mention": "Lu Ban", "wikiName": "Lu Ban",
+     "offset": "21", "length": "6", "text": "Kites were made by   Lu Ban in …"}
+
+An id is document and number of the mention, linked mentions counted from 0. A released id has the
+same after a random part, without the last letter of the document (``…_Kite_(toy:0``).
+"""
+
+from collections.abc import Iterator
+
+from kiltetl.schemas.records import NO_ENTITY, Example
+from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.mentions import annotated_example, annotation_rows, entity, split_of, text_file
+
+
+def read(row: Row) -> Iterator[Example]:
+    """One mention that is linked to a page."""
+    title = entity(row["wikiName"])
+    if title is None:
+        raise SkipRow(NO_ENTITY)
+    yield annotated_example(row, title)
+
+
+DATASET = Dataset(
+    name="wned",
+    task="entity linking",
+    read=read,
+    source="text",
+    parse=annotation_rows,
+    companion=text_file,
+    split_of=split_of,
+    splits=("validation", "test"),
+    row_example='<document docName="Kite_(toy)"><annotation><mention>Lu Ban</mention><wikiName>Lu Ban</wikiName>'
+    "<offset>21</offset><length>6</length></annotation></document>",
+    licence="as stated at the homepage; texts CC BY-SA",
+    homepage="https://doi.org/10.7939/DVN/10968",
+    published_size={"validation": 3_396, "test": 3_376},
+)
