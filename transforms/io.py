@@ -8,17 +8,23 @@ so that what stands under its own name is whole.
 import bz2
 import contextlib
 import fnmatch
+import glob
 import gzip
 import hashlib
+import importlib.util
 import io
 import json
 import lzma
 import os
 import posixpath
 import re
+import shutil
+import sys
 import uuid
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, BinaryIO, Generic, TypeVar, cast
 
@@ -37,6 +43,7 @@ ROW_GROUP = 10_000  # rows
 ROW_GROUP_BYTES = 64 << 20  # of text, so that no column chunk comes near Arrow's 2 GiB
 _PLAIN = "uncompressed"
 _HTTP = ("http://", "https://")
+_WEB_TIMEOUT = 60  # seconds without a byte
 
 
 class InputError(Exception):
@@ -77,47 +84,80 @@ def shard_name(table: str, number: int, count: int) -> str:
     return f"{table}-{number:05d}-of-{count:05d}.parquet"
 
 
+_EXTRAS = {"gs": "kiltetl[gcp]", "s3": "kiltetl[aws]", "hdfs": "apache-beam[hadoop]"}
+
+
 def _filesystem_error(path: str, error: Exception) -> InputError:
     text = str(error)
-    if "Unable to get filesystem" in text or "install" in text:
-        extra = {"gs": "gcp", "s3": "aws"}.get(path.partition("://")[0])
-        if extra:
-            return InputError(f"{path}: reading or writing it needs an extra: pip install 'kiltetl[{extra}]'")
-    return InputError(f"{path}: {text}")
+    scheme = "" if is_local(path) else path.partition("://")[0]
+    if "Unable to get filesystem" in text or "install" in text or (scheme == "s3" and not _has_boto()):
+        if scheme in _EXTRAS:
+            return InputError(f"{path}: reading or writing it needs an extra: pip install '{_EXTRAS[scheme]}'")
+        if scheme:
+            return InputError(
+                f"{path}: nothing here opens {scheme}:// addresses; give a local path, gs://, s3:// or hdfs://, "
+                "or to read from https://"
+            )
+    if getattr(getattr(error, "response", None), "status_code", None) in (404, 410):
+        text += "; servers keep a dump for some months only: give the address of a newer one, or a local path"
+    return InputError(f"{path}: {(isinstance(error, OSError) and error.strerror) or text}")
 
 
-def check_filesystem(path: str) -> None:
-    """InputError, before any work starts, if no filesystem for the path is installed."""
-    if is_local(path) or path.startswith(_HTTP):
+def _has_boto() -> bool:
+    return importlib.util.find_spec("boto3") is not None
+
+
+def check_filesystem(path: str, write: bool = False) -> None:
+    """InputError, before any work starts, if no filesystem for the path is installed (or it cannot be written to)."""
+    if is_local(path) or (path.startswith(_HTTP) and not write):
         return
     try:
         FileSystems.get_filesystem(path)
-    except (ValueError, ImportError) as error:
+    except (BeamIOError, ValueError, ImportError) as error:
         raise _filesystem_error(path, error) from None
+    if path.startswith("s3://") and not _has_boto():
+        raise _filesystem_error(path, ImportError("boto3"))
 
 
 def expand(patterns: Iterable[str]) -> list[FileInfo]:
-    """The files that paths or glob patterns name, each once, in the order of the patterns, then by name."""
+    """The files that paths or glob patterns name, each once, in the order of the patterns, then by name.
+
+    A path that exists is that file, whatever characters its name has.
+    """
     files: dict[str, FileInfo] = {}
     for pattern in patterns:
         if pattern.startswith(_HTTP):
             with open_binary(pattern) as stream:
-                files[pattern] = FileInfo(pattern, stream.seek(0, io.SEEK_END))
-            continue
-        check_filesystem(pattern)
-        try:
-            matched = FileSystems.match([pattern])[0].metadata_list
-        except (BeamIOError, OSError) as error:
-            raise _filesystem_error(pattern, error) from None
-        found = [FileInfo(m.path, m.size_in_bytes) for m in matched if not (is_local(m.path) and os.path.isdir(m.path))]
-        if not found and is_local(pattern) and os.path.isdir(pattern):
-            raise InputError(f"{pattern}: a folder; name the files in it, for example {join(pattern, '*')}")
-        if not found:
-            raise InputError(
-                f"{pattern}: no such file; give a local path, a pattern in quotes, gs://, s3:// or https://"
-            )
-        files |= {info.path: info for info in sorted(found, key=lambda info: info.path)}
+                files.setdefault(pattern, FileInfo(pattern, stream.seek(0, io.SEEK_END)))
+        elif is_local(pattern):
+            for info in _expand_local(pattern):
+                files.setdefault(os.path.abspath(info.path), info)
+        else:
+            check_filesystem(pattern)
+            try:
+                matched = FileSystems.match([pattern])[0].metadata_list
+            except (BeamIOError, OSError) as error:
+                raise _filesystem_error(pattern, error) from None
+            if not matched:
+                raise InputError(f"{pattern}: no such file")
+            for m in sorted(matched, key=lambda m: str(m.path)):
+                files.setdefault(m.path, FileInfo(m.path, m.size_in_bytes))
     return list(files.values())
+
+
+def _expand_local(pattern: str) -> list[FileInfo]:
+    if os.path.isdir(pattern):
+        raise InputError(f"{pattern}: a folder; name the files in it, for example {join(pattern, '*')}")
+    if os.path.exists(pattern):
+        paths = [pattern]
+    else:
+        paths = sorted(path for path in glob.glob(pattern, recursive=True) if not os.path.isdir(path))
+    if not paths:
+        raise InputError(f"{pattern}: no such file; give a local path, a pattern in quotes, gs://, s3:// or https://")
+    for path in paths:
+        if not os.path.isfile(path):
+            raise InputError(f"{path}: not a regular file; it is read more than once and from any place")
+    return [FileInfo(path, os.path.getsize(path)) for path in paths]
 
 
 # --------------------------------------------------------------------------------------------
@@ -128,12 +168,59 @@ def open_binary(path: str) -> BinaryIO:
     """A seekable stream of the file's own bytes, never decompressed."""
     try:
         if path.startswith(_HTTP):
-            return cast(BinaryIO, smart_open.open(path, "rb", compression="disable"))
+            return cast(BinaryIO, _WebStream(path))
         if is_local(path):
             return open(path, "rb")
         return cast(BinaryIO, FileSystems.open(path, compression_type=_PLAIN))
     except (BeamIOError, OSError, ValueError) as error:
         raise _filesystem_error(path, error) from None
+
+
+class _WebStream(io.RawIOBase):
+    """A file on a web server. Whatever goes wrong is an InputError, and the end is where the server says it is."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        parameters = {"timeout": _WEB_TIMEOUT}
+        self._stream: Any = smart_open.open(path, "rb", compression="disable", transport_params=parameters)
+        self._length = int(getattr(self._stream, "content_length", -1) or -1)
+
+    def _try(self, action: Callable[..., Any], *arguments: Any) -> Any:
+        try:
+            return action(*arguments)
+        except Exception as error:  # of requests, urllib3, smart_open
+            raise InputError(
+                f"{self._path}: the server broke off or cannot send parts of a file ({error}); "
+                "try again, or fetch the file and give its local path"
+            ) from None
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1, /) -> bytes:
+        data: bytes = self._try(self._stream.read, size)
+        if (size < 0 or (size and not data)) and self.tell() < self._length:
+            raise InputError(f"{self._path}: the server sent {self.tell():,} of {self._length:,} bytes; try again")
+        return data
+
+    def readinto(self, buffer: Any, /) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET, /) -> int:
+        return int(self._try(self._stream.seek, offset, whence))
+
+    def tell(self) -> int:
+        return int(self._stream.tell())
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.close()
+        super().close()
 
 
 class CountingStream(io.RawIOBase):
@@ -169,16 +256,22 @@ class CountingStream(io.RawIOBase):
 def replacing(path: str) -> Iterator[BinaryIO]:
     """A stream to write; the file appears under its name when the block ends without an error."""
     temporary = f"{path}.{uuid.uuid4().hex[:8]}.tmp"
-    if is_local(path):
-        os.makedirs(folder_of(path) or ".", exist_ok=True)
-    stream = open(temporary, "wb") if is_local(path) else FileSystems.create(temporary, compression_type=_PLAIN)
+    check_filesystem(path, write=True)
+    try:
+        if is_local(path):
+            os.makedirs(folder_of(path) or ".", exist_ok=True)
+            stream: Any = open(temporary, "wb")  # noqa: SIM115
+        else:
+            stream = FileSystems.create(temporary, compression_type=_PLAIN)
+    except (BeamIOError, OSError) as error:
+        raise _filesystem_error(path, error) from None
     try:
         with stream:
             yield cast(BinaryIO, stream)
         move(temporary, path)
     except BaseException:
         with contextlib.suppress(Exception):
-            FileSystems.delete([temporary])
+            delete_file(temporary)
         raise
 
 
@@ -193,7 +286,16 @@ def move(source: str, target: str) -> None:
 
 
 def exists(path: str) -> bool:
-    return bool(FileSystems.exists(path))
+    return os.path.exists(path) if is_local(path) else bool(FileSystems.exists(path))
+
+
+def delete_file(path: str) -> None:
+    """Delete a file, if it is there."""
+    if is_local(path):
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(path)
+    elif exists(path):
+        FileSystems.delete([path])
 
 
 def make_folder(path: str) -> None:
@@ -203,15 +305,17 @@ def make_folder(path: str) -> None:
 
 def delete_folder(path: str) -> None:
     """Delete a folder with all that is in it, if it is there."""
+    if is_local(path):
+        shutil.rmtree(path, ignore_errors=True)
+        return
     with contextlib.suppress(BeamIOError):
-        if exists(path) or not is_local(path):
-            FileSystems.delete([path])
+        FileSystems.delete([path])
 
 
 def list_folder(path: str, pattern: str = "*") -> list[str]:
     """Names of the files directly in a folder that fit a pattern, sorted; [] if there is no folder."""
     if is_local(path):
-        names = os.listdir(path) if os.path.isdir(path) else []
+        names = [name for name in os.listdir(path) if os.path.isfile(join(path, name))] if os.path.isdir(path) else []
     else:
         names = [basename(m.path) for m in FileSystems.match([join(path, "*")])[0].metadata_list]
     return sorted(name for name in names if fnmatch.fnmatch(name, pattern))
@@ -250,39 +354,62 @@ def local_copy(path: str, folder: str) -> str:
 # checksums
 
 
-def digests(path: str, algorithms: Iterable[str]) -> dict[str, str]:
-    """Hexadecimal digests of a file by algorithm name."""
+def digests(
+    path: str, algorithms: Iterable[str], report: Callable[[int], None] = lambda amount: None
+) -> dict[str, str]:
+    """Hexadecimal digests of a file by algorithm name; ``report`` is told the bytes read."""
     hashes = {name: hashlib.new(name) for name in algorithms}
     with open_binary(path) as stream:
         while data := stream.read(1 << 22):
+            report(len(data))
             for digest in hashes.values():
                 digest.update(data)
     return {name: digest.hexdigest() for name, digest in hashes.items()}
 
 
+def sample_digest(info: FileInfo, length: int = 1 << 16) -> str:
+    """SHA-1 of the first and last bytes of a file: tells most changes, in no time."""
+    with open_binary(info.path) as stream:
+        head = stream.read(length)
+        stream.seek(max(0, info.size - length))
+        return hashlib.sha1(head + stream.read(length)).hexdigest()
+
+
 def published_digest(path: str) -> tuple[str, str, str] | None:
     """(algorithm, digest, file that says so) from a checksum file beside the path, None without one.
 
-    Known are SHA256SUMS, SHA1SUMS, MD5SUMS and Wikimedia's ``WIKI-DATE-sha1sums.txt`` and ``-md5sums.txt``.
+    Known are SHA256SUMS, SHA1SUMS, MD5SUMS and Wikimedia's ``WIKI-DATE-sha1sums.txt`` and ``-md5sums.txt``,
+    in the format of coreutils (``DIGEST  NAME``) or BSD (``SHA256 (NAME) = DIGEST``).
     """
     if path.startswith(_HTTP):
         return None
     folder, name = folder_of(path), basename(path)
-    for algorithm in ("sha256", "sha1", "md5"):
-        for candidate in list_folder(folder or ".", "*[sS][uU][mM][sS]*"):
+    candidates = list_folder(folder or ".", "*[sS][uU][mM][sS]*")
+    for algorithm, length in (("sha256", 64), ("sha1", 40), ("md5", 32)):
+        for candidate in candidates:
             if algorithm not in candidate.lower():
                 continue
             listing = join(folder, candidate)
             with open_binary(listing) as stream:
-                for line in stream.read().decode("utf-8", "replace").splitlines():
-                    found = re.match(r"([0-9a-fA-F]{32,64})\s+\*?(.+)", line.strip())
-                    if found and posixpath.basename(found[2]) == name:
-                        return algorithm, found[1].lower(), listing
+                for line in stream.read().decode("utf-8-sig", "replace").splitlines():
+                    found = _CHECKSUM.match(line.strip())
+                    if found:
+                        digest, listed = found["digest"] or found["bsd"], found["name"] or found["file"]
+                        if len(digest) == length and re.split(r"[/\\]", listed)[-1] == name:
+                            return algorithm, digest.lower(), listing
     return None
+
+
+_CHECKSUM = re.compile(
+    r"(?P<digest>[0-9a-fA-F]{32,64})\s+\*?(?P<name>.+)|\w+ \((?P<file>.+)\) = (?P<bsd>[0-9a-fA-F]{32,64})$"
+)
 
 
 # --------------------------------------------------------------------------------------------
 # rows of datasets
+
+
+_BOM = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,16 +419,18 @@ class BadRow:
     detail: str
 
 
-def _decompressed(path: str, stream: BinaryIO) -> BinaryIO:
+def _decompressed(stream: BinaryIO) -> BinaryIO:
     head = stream.read(6)
     stream.seek(0)
     for magic, opener in ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open)):
         if head.startswith(magic):
             return cast(BinaryIO, opener(stream, "rb"))
-    return stream
+    return io.BufferedReader(cast(io.RawIOBase, stream), 1 << 18)  # a raw stream reads lines byte by byte
 
 
-def read_rows(path: str, source: str = "jsonl", items: str = "item") -> Iterator[tuple[int, Any]]:
+def read_rows(
+    path: str, source: str = "jsonl", items: str = "item", report: Callable[[int], None] = lambda amount: None
+) -> Iterator[tuple[int, Any]]:
     """Rows of a dataset file with their number from 1; a BadRow stands for one that is no JSON.
 
     Args:
@@ -309,38 +438,74 @@ def read_rows(path: str, source: str = "jsonl", items: str = "item") -> Iterator
         source: ``jsonl`` = one JSON value a line (empty lines are passed over, a byte-order mark is
             accepted); ``json`` = one document with a list at ``items``.
         items: where the list stands, in ijson's notation.
+        report: is told the bytes read.
 
     Raises:
         InputError: a JSON document that is cut off or damaged, or has no such list.
     """
-    with open_binary(path) as raw, _decompressed(path, raw) as stream:
-        try:
-            if source == "jsonl":
-                yield from _json_lines(stream)
-            else:
-                yield from _json_items(path, stream, items)
-        except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
-            raise InputError(f"{path}: the compressed data is cut off or damaged ({error})") from None
+    with open_binary(path) as raw, _decompressed(cast(BinaryIO, CountingStream(raw, report))) as stream:
+        rows = _json_lines(stream) if source == "jsonl" else _json_items(path, stream, items)
+        while True:
+            try:
+                row = next(rows, None)
+            except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
+                raise InputError(f"{path}: the data is cut off or damaged ({error})") from None
+            if row is None:
+                return
+            yield row
 
 
 def _json_lines(stream: BinaryIO) -> Iterator[tuple[int, Any]]:
     for number, line in enumerate(stream, 1):
         if number == 1:
-            line = line.removeprefix(b"\xef\xbb\xbf")
+            line = line.removeprefix(_BOM)
         if line.strip():
-            try:
-                yield number, json.loads(line)
-            except ValueError as error:
-                yield number, BadRow(f"not JSON: {error}")
+            yield number, _json_value(line)
+
+
+def _json_value(line: bytes) -> Any:
+    try:
+        value = json.loads(line)
+        if b"\\ud" in line.lower():  # half a surrogate pair would be no text
+            json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError) as error:
+        return BadRow(f"not JSON: {error}")
+    return value
 
 
 def _json_items(path: str, stream: BinaryIO, items: str) -> Iterator[tuple[int, Any]]:
+    def start() -> None:
+        stream.seek(0)
+        if stream.read(len(_BOM)) != _BOM:
+            stream.seek(0)
+
     number = 0
     try:
-        for number, row in enumerate(ijson.items(stream, items, use_float=True), 1):
-            yield number, row
+        start()
+        # not use_float: integers may exceed 64 bits
+        for number, row in enumerate(ijson.items(stream, items), 1):
+            yield number, _plain(row)
+        if not number:
+            start()
+            parent = items.removesuffix("item").removesuffix(".")
+            if (parent, "start_array") not in ((prefix, event) for prefix, event, _ in ijson.parse(stream)):
+                raise InputError(f"{path}: the JSON document has no list at {parent or 'its top'!r}")
     except (ijson.JSONError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}, after record {number}: not a JSON document ({error})") from None
+        detail = " ".join(str(error).split())
+        raise InputError(f"{path}, after record {number}: not a JSON document ({detail})") from None
+
+
+def _plain(value: Any) -> Any:
+    """The same with floats for ijson's decimals, in place."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if isinstance(inner, (dict, list, Decimal)):
+                value[key] = _plain(inner)
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            if isinstance(inner, (dict, list, Decimal)):
+                value[index] = _plain(inner)
+    return float(value) if isinstance(value, Decimal) else value
 
 
 # --------------------------------------------------------------------------------------------
@@ -360,16 +525,22 @@ class ShardWriter(Generic[Record]):
         self.count = 0
 
     def __enter__(self) -> "ShardWriter[Record]":
-        self._stack = contextlib.ExitStack()
-        stream = self._stack.enter_context(replacing(self._path))
-        self._writer = self._stack.enter_context(
-            pq.ParquetWriter(stream, schema_of(self._cls), compression="zstd", compression_level=3)
-        )
+        cls: type = self._cls
+        with contextlib.ExitStack() as stack:
+            stream = stack.enter_context(replacing(self._path))
+            self._writer = stack.enter_context(
+                pq.ParquetWriter(stream, schema_of(cls), compression="zstd", compression_level=3)
+            )
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, *error: Any) -> bool | None:
         if error[0] is None:
-            self._flush()
+            try:
+                self._flush()
+            except BaseException:
+                self._stack.__exit__(*sys.exc_info())
+                raise
         return self._stack.__exit__(*error)
 
     def write(self, record: Record) -> None:
@@ -394,13 +565,20 @@ def write_arrow(path: str, table: pa.Table) -> None:
 
 def map_arrow(path: str) -> pa.Table:
     """A local Arrow IPC file, memory-mapped: its pages are shared between processes."""
-    return pa.ipc.open_file(pa.memory_map(path)).read_all()
+    try:
+        return pa.ipc.open_file(pa.memory_map(path)).read_all()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(f"{path}: not a whole Arrow file ({error})") from None
 
 
 @contextlib.contextmanager
 def parquet_file(path: str) -> Iterator[pq.ParquetFile]:
     with open_binary(path) as stream:
-        yield pq.ParquetFile(stream)
+        try:
+            file = pq.ParquetFile(stream)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InputError(f"{path}: not a whole Parquet file ({error})") from None
+        yield file
 
 
 def read_table(path: str, columns: list[str] | None = None) -> pa.Table:
