@@ -9,6 +9,7 @@ PACKAGES = {
     "kiltetl.schemas": "schemas",
     "kiltetl.transforms": "transforms",
     "kiltetl.transforms.datasets": "transforms/datasets",
+    "kiltetl.transforms.metrics": "transforms/metrics",
     "kiltetl.transforms.stages": "transforms/stages",
     "kiltetl.transforms.wikitext": "transforms/wikitext",
     "kiltetl.pipelines": "pipelines",
@@ -35,7 +36,19 @@ setup(
     extras_require={
         "gcp": ["apache-beam[gcp]>=2.77,<2.78", "smart-open[gcs]>=7"],
         "aws": ["apache-beam[aws]>=2.77,<2.78", "smart-open[s3]>=7"],
-        "dev": ["apache-beam[gcp]>=2.77,<2.78", "build", "hypothesis", "mypy", "pytest", "ruff", "setuptools", "wheel"],
+        "plots": ["matplotlib>=3.6"],
+        "dev": [
+            "apache-beam[gcp]>=2.77,<2.78",
+            "build",
+            "hypothesis",
+            "matplotlib>=3.6",
+            "mypy",
+            "pytest",
+            "rouge==1.0.1",
+            "ruff",
+            "setuptools",
+            "wheel",
+        ],
     },
     entry_points={"console_scripts": ["kiltetl = kiltetl.pipelines.cli:main"]},
 )

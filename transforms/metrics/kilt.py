@@ -26,7 +26,7 @@ import numpy.typing as npt
 
 from kiltetl.schemas import VERSION
 from kiltetl.schemas.records import KiltScore
-from kiltetl.transforms.metrics.text import best_rouge_l, squad_normal, squad_tokens, token_f1
+from kiltetl.transforms.metrics.text import best_rouge_l, squad_normal, squad_tokens, token_f1, without_punctuation
 
 Record: TypeAlias = Mapping[str, Any]
 Pages: TypeAlias = tuple[str, ...]
@@ -152,7 +152,7 @@ def read_gold(record: Record, id: str, protocol: Protocol) -> Gold:
     titles: dict[str, None] = {}
     sets: list[Pages | None] = []
     page_sets: list[Pages | None] = []
-    notes = []
+    notes: list[str] = []
     for output in outputs:
         answer = output.get("answer")
         text = "" if answer is None else str(answer).strip()
@@ -166,7 +166,7 @@ def read_gold(record: Record, id: str, protocol: Protocol) -> Gold:
         for one in provenance or ():
             if one.get("title") is not None:
                 titles[str(one["title"])] = None
-            if "wikipedia_id" in one and one["wikipedia_id"] is None:
+            if "wikipedia_id" in one and one["wikipedia_id"] is None and NULL_PAGE not in notes:
                 notes.append(NULL_PAGE)
     if not any(page_sets):
         notes.append(NO_EVIDENCE)
@@ -176,7 +176,7 @@ def read_gold(record: Record, id: str, protocol: Protocol) -> Gold:
     given = record.get("input")
     return Gold(
         id, "" if given is None else str(given), tuple(answers), tuple(sets), tuple(page_sets), tuple(titles),
-        tuple(dict.fromkeys(notes)) if notes else (),
+        tuple(notes),
     )  # fmt: skip
 
 
@@ -229,7 +229,7 @@ def score_record(gold: Gold, prediction: Record, protocol: Protocol, position: i
 
 def _outputs(record: Record, what: str, id: str) -> Sequence[Record]:
     outputs = record.get("output")
-    if not isinstance(outputs, (list, tuple)) or not all(isinstance(one, Mapping) for one in outputs):
+    if not isinstance(outputs, (list, tuple)) or not all(isinstance(one, (dict, Mapping)) for one in outputs):
         raise MalformedRecord(
             f"the {what} record {id!r}: its output is {_shown(outputs)}, not a list of objects such as "
             '[{"answer": "…", "provenance": [{"wikipedia_id": "…"}]}]'
@@ -241,7 +241,7 @@ def _provenance(output: Record, what: str, id: str) -> Sequence[Record] | None:
     provenance = output.get("provenance")
     if provenance is None:
         return None
-    if not isinstance(provenance, (list, tuple)) or not all(isinstance(one, Mapping) for one in provenance):
+    if not isinstance(provenance, (list, tuple)) or not all(isinstance(one, (dict, Mapping)) for one in provenance):
         raise MalformedRecord(
             f"the {what} record {id!r}: its provenance is {_shown(provenance)}, not a list of objects"
         )
@@ -349,19 +349,23 @@ def _contexts(
 ) -> tuple[float, float, float]:
     """First ranks, from 0, of a text with a gold answer, with answer and title, with a title; else infinity."""
     first_answer = first_both = first_entity = math.inf
-    if answers or titles:
-        for rank, one in enumerate(provenance):
-            text = one.get("text")
-            if text is None:
-                continue
-            context = squad_normal(str(text))
-            has_answer = any(answer in context for answer in answers)
-            has_entity = any(title in context for title in titles)
-            first_answer = min(first_answer, rank) if has_answer else first_answer
-            first_entity = min(first_entity, rank) if has_entity else first_entity
-            if has_answer and has_entity:
-                first_both = rank
-                break
+    # most texts are ruled out before they are normalised: a token of what is looked for is missing
+    rarest = {max(wanted.split(), key=len, default="") for wanted in (*answers, *titles)}
+    for rank, one in enumerate(provenance if rarest else ()):
+        text = one.get("text")
+        if text is None:
+            continue
+        bare = without_punctuation(str(text).lower())
+        if not any(map(bare.__contains__, rarest)):
+            continue
+        context = squad_normal(bare)
+        has_answer = any(answer in context for answer in answers)
+        has_entity = any(title in context for title in titles)
+        first_answer = min(first_answer, rank) if has_answer else first_answer
+        first_entity = min(first_entity, rank) if has_entity else first_entity
+        if has_answer and has_entity:
+            first_both = rank
+            break
     return first_answer, first_both, first_entity
 
 
@@ -455,12 +459,13 @@ def refuse(problem: str, ids: Iterable[str]) -> None:
         raise EvaluationError(f"{problem} for {named_ids(named)}")
 
 
-def named_ids(ids: Sequence[str], limit: int = 5) -> str:
-    """``id 'a'``; ``3 ids: 'a', 'b', 'c'``; the first few of many."""
-    if len(ids) == 1:
+def named_ids(ids: Sequence[str], limit: int = 5, count: int | None = None) -> str:
+    """``id 'a'``; ``3 ids: 'a', 'b', 'c'``; the first few of many. ``count`` if ``ids`` are not all."""
+    number = len(ids) if count is None else count
+    if number == 1:
         return f"id {ids[0]!r}"
-    more = ", …" if len(ids) > limit else ""
-    return f"{len(ids):,} ids: {', '.join(map(repr, ids[:limit]))}{more}"
+    more = ", …" if number > limit else ""
+    return f"{number:,} ids: {', '.join(map(repr, ids[:limit]))}{more}"
 
 
 Statistic: TypeAlias = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float64]]
