@@ -109,6 +109,7 @@ def found(paragraphs: Sequence[str], evidence: str, language: str = "en") -> tup
         pytest.param(["T", "a x b a b", "a b"], "a b", Span(1, 6, 9, 1), id="tie to the first paragraph"),
         pytest.param(["b x", "x b b"], "b", Span(0, 0, 1, 1), id="tie to the first token"),
         pytest.param(["a b a"], "a a a b", Span(0, 0, 5, 0.4514), id="evidence longer than the page"),
+        pytest.param(["b", "a a"], "a" + " c" * 1999, Span(1, 0, 1, 0), id="too little to be above 0"),
         pytest.param(["AT&amp;T grew"], "at&t", Span(0, 0, 8, 1), id="entity"),
         pytest.param(["x a<skipped>b y"], "ab", Span(0, 2, 13, 1), id="skipped"),
         pytest.param(["multi-\nline"], "multiline", Span(0, 0, 11, 1), id="hyphen at the end of a line"),

@@ -61,9 +61,9 @@ TIE: Final = 1e-10
 
 ORDERS: Final = 4
 
-MOST_CELLS: Final = 1 << 14
+MOST_CELLS: Final = 1 << 15
 MOST_ROWS: Final = 1 << 10
-"""Bounds on what is scored at once (windows, starts): arrays stay in the cache."""
+"""How many windows, and starts, are scored at once: small enough for the cache and for any page."""
 
 # --------------------------------------------------------------------------------------------
 # Tokens
@@ -171,6 +171,7 @@ class TokenizedPage:
     tokenizer: Tokenizer
     vocabulary: dict[str, int]  # token -> id, from 1
     ids: Ints  # one a token, 0 for a stop
+    paragraph: Ints  # one a token, a paragraph's stop included
     first: Ints  # one a paragraph
     stop: Ints
     starts: Ints  # one a token
@@ -213,7 +214,8 @@ def tokenize_page(paragraphs: Sequence[str], language: str = "en") -> TokenizedP
     numbers = np.arange(len(texts))
     first = (bounds[:-1] + numbers).astype(np.int32)
     stop = (bounds[1:] + numbers).astype(np.int32)
-    return TokenizedPage(tokenizer, dict(vocabulary), ids, first, stop, starts, ends)
+    numbers = np.repeat(numbers, stop - first + 1).astype(np.int32)
+    return TokenizedPage(tokenizer, dict(vocabulary), ids, numbers, first, stop, starts, ends)
 
 
 # --------------------------------------------------------------------------------------------
@@ -401,9 +403,10 @@ class _Search:
         matched = (self.previous < len(page.ids)).sum(axis=0)
         if not matched.any():
             return None
-        # n-grams of the evidence, clipped or not, that end in the `size` tokens from each token on
-        until = np.concatenate(([0], np.cumsum(matched), np.full(size, matched.sum())))
-        density = until[size:-1] - until[: len(page.ids)]
+        # n-grams of the evidence, clipped or not, that end in the paragraph's next `size` tokens
+        until = np.concatenate(([0], np.cumsum(matched)))
+        here = np.arange(len(page.ids))
+        density = until[np.minimum(here + size, page.stop[page.paragraph])] - until[here]
         if density.max() >= sum(size - n for n in range(len(self.previous))):
             whole = self.first_whole(density)
             if whole is not None:
@@ -411,7 +414,7 @@ class _Search:
 
         self.by_length = self.scale.by_length(int((page.stop - page.first).max()))
         dense = int(density.argmax())
-        paragraph = int(np.searchsorted(page.first, dense, side="right")) - 1
+        paragraph = page.paragraph[dense]
         near = np.arange(max(dense - 4, page.first[paragraph]), min(dense + 5, page.stop[paragraph]), dtype=np.int32)
         self.examine(near, np.full(len(near), page.stop[paragraph], np.int32), 1, 2 * size)
 
@@ -423,7 +426,7 @@ class _Search:
         blocks = blocks.split(1)
         for rows, shortest, longest in self.chunks(blocks, 1):
             self.examine(blocks.start[rows], blocks.stop[rows], shortest, longest)
-        return (int(self.best.starts[0]), int(self.best.lengths[0])) if self.best.score > 0 else None
+        return (int(self.best.starts[0]), int(self.best.lengths[0])) if len(self.best.starts) else None
 
     def first_whole(self, density: Places) -> int | None:
         """Start of the first window that has the evidence's n-grams, as often each, and no more tokens."""
@@ -451,7 +454,7 @@ class _Search:
         """A block for each paragraph that can hold the best window."""
         page = self.page
         order, place = np.nonzero(self.previous < len(page.ids))
-        paragraph = np.searchsorted(page.first, place, side="right") - 1
+        paragraph = page.paragraph[place]
         counted = self.previous[order, place] < page.first[paragraph]
         shape = (len(self.previous), len(page.first))
         totals = np.bincount((order * shape[1] + paragraph)[counted], minlength=shape[0] * shape[1]).reshape(shape)
@@ -496,7 +499,7 @@ class _Search:
         blocks = blocks.take(np.concatenate(kept))
         if len(blocks.start):
             top = int(blocks.bound.argmax())
-            starts = np.arange(blocks.start[top], blocks.end[top], dtype=np.int32)
+            starts = np.arange(blocks.start[top], blocks.end[top], max(1, width // 8), dtype=np.int32)
             stops = np.full(len(starts), blocks.stop[top], np.int32)
             self.examine(starts, stops, int(blocks.shortest[top]), int(blocks.longest[top]))
         return blocks.take(blocks.bound >= self.best.floor)
@@ -541,7 +544,10 @@ def best_spans(page: TokenizedPage, evidences: Iterable[str], bleu: Bleu = "sacr
 
 
 def best_span(paragraphs: Sequence[str], evidence: str, language: str = "en", bleu: Bleu = "sacrebleu") -> Span | None:
-    """The span with the highest BLEU against the evidence; None where no span scores above 0.
+    """The span with the highest BLEU against the evidence; None where no token is shared.
+
+    With ``released`` it is None too where every span scores 0, that is, where one of the evidence's
+    orders has no match.
 
     >>> best_span(["Rome", "Active 1999-2001 only"], "1999–2001")
     Span(paragraph_id=1, start_character=7, end_character=16, bleu_score=1.0)
@@ -557,7 +563,7 @@ def _best(page: TokenizedPage, evidence: Sequence[str], bleu: Bleu) -> Span | No
     if window is None:
         return None
     start, length = window
-    paragraph = int(np.searchsorted(page.first, start, side="right")) - 1
+    paragraph = int(page.paragraph[start])
     counts = search.matches(np.array([start], np.int32), page.stop[[paragraph]], length)[:, 0, -1]
     return Span(
         paragraph_id=paragraph,
