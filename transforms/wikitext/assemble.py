@@ -55,6 +55,7 @@ def _character(found: "re.Match[str]") -> str:
 
 
 _SPACE_IN_FRONT = re.compile(f"({LINK}[0-9]+{LABEL})([ {HOLE}]+)")
+_EMPTY_ANCHOR = re.compile(f"{LINK}[0-9]+{LABEL}{LINK_END}")
 _SPACE_AT_END = re.compile(f"([ {HOLE}]+){LINK_END}")
 
 _WORD = re.compile(r"[^\W_]")
@@ -127,6 +128,8 @@ def clean(marked: str, linker: Linker) -> tuple[str, tuple[Anchor, ...]]:
         marked = _single_spaced(marked)
     if holed:
         marked = _single_spaced(_mended(marked))
+    if f"{LABEL}{LINK_END}" in marked:
+        marked = _single_spaced(_EMPTY_ANCHOR.sub("", marked))
     text, anchors = _with_offsets(marked, linker) if LINK in marked else (marked, ())
     if holed and not _WORD.search(text):
         return "", ()
@@ -151,10 +154,9 @@ def _with_offsets(marked: str, linker: Linker) -> tuple[str, tuple[Anchor, ...]]
         number, _, label = anchor.partition(LABEL)
         start = length
         length += len(label)
-        if label:
-            href, fragment, title = linker.targets[int(number)]
-            anchors.append(Anchor(label, href, fragment, start, length, title))
-            out.append(label)
+        href, fragment, title = linker.targets[int(number)]
+        anchors.append(Anchor(label, href, fragment, start, length, title))
+        out.append(label)
         out.append(after)
         length += len(after)
     return "".join(out), tuple(anchors)

@@ -275,7 +275,10 @@ class _Conversion:
         while (key := str(len(self.list) + 1)) in arguments and len(self.list) < 40:
             self.list.append(arguments[key].strip())
         self.display = self.options.get("disp", "")
-        self.abbreviate = self.options.get("abbr", "out")
+        self.flipped = "flip" in (self.display, self.options.get("order", ""))
+        abbreviate = self.options.get("abbr", "off" if self.display == "or" else "out")
+        # flipped, the converted value stands first: "out" and "in" change sides
+        self.abbreviate = {"out": "in", "in": "out"}.get(abbreviate, abbreviate) if self.flipped else abbreviate
         self.american = self.options.get("sp", "").lower() == "us"
         self.adjective = self.options.get("adj", "") in ("on", "mid", "pre")
 
@@ -460,8 +463,7 @@ class _Conversion:
         if not results:
             return given
         joined = "; ".join(results)
-        flipped = "flip" in (self.display, self.options.get("order", ""))
-        if flipped:
+        if self.flipped:
             given, joined = joined, given
         match self.display:
             case "out" | "output only" | "output number only" | "number":

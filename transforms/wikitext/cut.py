@@ -12,7 +12,7 @@ from typing import Final
 from kiltetl.schemas.records import Site
 from kiltetl.transforms.sites import namespace_keys
 from kiltetl.transforms.wikitext.languages import CATEGORY_NAMES, FILE_NAMES, LANGUAGE_CODES, words
-from kiltetl.transforms.wikitext.marks import CONTROL_BYTES, CONTROLS, EDGE, HOLE, literal
+from kiltetl.transforms.wikitext.marks import CONTROL_BYTES, CONTROLS, EDGE, GONE, HOLE, literal
 
 # Tags whose inside is not wikitext of this page, or is no running text.
 _DROPPED: Final = frozenset(
@@ -227,6 +227,8 @@ def _cell(text: str) -> str:
 
 _BRACKETS = re.compile(r"\[\[+|\]\]+")
 _PREFIX = re.compile(r"[ _\t]*([^\s\[\]{}|<>#:][^\[\]{}|<>#:\n]{0,30}?)[ _\t]*:")
+_GONE_LINE = re.compile(rf"\n(?:[ \t]*{GONE})+[ \t]*(?=\n|\Z)")
+_LONGEST_CAPTION: Final = 20_000
 _LONGEST_LABEL: Final = 2000  # of a link whose text runs over lines
 
 
@@ -265,9 +267,9 @@ def links(text: str, prefixes: Prefixes, categories: list[str]) -> str:
         text = _QUOTED_TARGET.sub(lambda found: found[0].replace("''", "&#39;&#39;"), text)
     special = _special_links(text, prefixes)
     if special is not None:
-        plain = _edited(text, [(start, end, HOLE) for start, end, _ in special])
+        plain = _edited(text, [(start, end, HOLE if name is None else GONE) for start, end, name in special])
         if all(line.count("[[") == line.count("]]") for line in plain.split("\n") if "[" in line or "]" in line):
-            categories += [name for _, _, name in special if name is not None]
+            categories += [name for _, _, name in special if name]
             return plain
     return _balanced_links(text, prefixes, categories)
 
@@ -279,7 +281,8 @@ _SPECIAL = re.compile(r"\[\[[ _\t]*[^\s\[\]{}|<>#:][^\[\]{}|<>#:\n]{0,30}:")
 def _special_links(text: str, prefixes: Prefixes) -> list[tuple[int, int, str | None]] | None:
     """Start, end and category of each link that is to go; None where one is not balanced.
 
-    The common case, made fast: only links with a prefix are looked at.
+    The common case, made fast: only links with a prefix are looked at. A file has None for a category, a
+    link to another language an empty one.
     """
     special: list[tuple[int, int, str | None]] = []
     position = 0
@@ -299,7 +302,7 @@ def _special_links(text: str, prefixes: Prefixes) -> list[tuple[int, int, str | 
                 break
         else:
             return None
-        category = text[name : position - 2].partition("|")[0] if kind == "category" else None
+        category = text[name : position - 2].partition("|")[0] if kind == "category" else None if kind == "file" else ""
         special.append((start, position, category))
     return special
 
@@ -327,7 +330,10 @@ def _balanced_links(text: str, prefixes: Prefixes, categories: list[str]) -> str
                     edits.pop()
                 if kind == "category":
                     categories.append(text[name:start].partition("|")[0])
-                edits.append((opened, start + 2, HOLE))
+                if end - start > 2 and start - opened < _LONGEST_CAPTION:
+                    # [[File:a|b [c]]]: the first bracket is the caption's own
+                    start += text.count("[", opened + 2, start) > text.count("]", opened, start)
+                edits.append((opened, start + 2, HOLE if kind == "file" else GONE))
             start += 2
     for opened in open_links:
         edits.append((opened, opened + 2, "&#91;&#91;"))
@@ -349,7 +355,7 @@ def _join_label(text: str, end: int, bar: int, edits: list[tuple[int, int, str]]
 def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
     """The text with the edits made; an edit that lies within another is left out.
 
-    A line that holds nothing else than what was taken out goes as a whole.
+    A line that holds nothing but links that are gone goes as a whole.
     """
     out: list[str] = []
     position = 0
@@ -360,4 +366,5 @@ def _edited(text: str, edits: list[tuple[int, int, str]]) -> str:
         out.append(replacement)
         position = end
     out.append(text[position:])
-    return "".join(out)
+    text = "".join(out)
+    return _GONE_LINE.sub("", text).replace(GONE, HOLE) if GONE in text else text

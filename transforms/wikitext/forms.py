@@ -84,7 +84,7 @@ r$ | brl → R${1}
 ¥ | yen | jpy | jp¥ | cny | rmb | cn¥ → ¥{1}
 inr | indian rupee | indian rupees | rupee | ₹ → ₹{1}
 inrconvert → ₹{1}< {2}>
-won | krw → ₩{1}
+krw | south korean won → ₩{1}
 ₱ | php → ₱{1}
 ₽ | russian ruble → ₽{1}
 ₪ | ils | nis → ₪{1}

@@ -163,6 +163,9 @@ _TAG = re.compile(r"<(/?)([A-Za-z][^\s/<>\x00-\x1f]{0,40})(?:[\s/]([^<>]{0,5000}
 _HIDDEN = re.compile(r"<(span|div)\s[^<>]{0,500}?display\s?:\s?none[^<>]{0,500}>[^<>]{0,2000}</\1\s?>", re.IGNORECASE)
 
 
+_AROUND_ITEM = re.compile(r"\s{0,20}(</?li\b[^<>]{0,5000}>)\s{0,20}", re.IGNORECASE)
+
+
 class _Tags:
     """Turns HTML tags into line breaks and line prefixes; knows which list it is in."""
 
@@ -193,7 +196,7 @@ class _Tags:
         if name == "li" and not closing:
             return "\n# " if self.lists and self.lists[-1] == "ol" else "\n* "
         if name == "li":
-            return f"\n{EDGE}"
+            return " "
         return f"\n\n{EDGE}"
 
 
@@ -203,6 +206,8 @@ def without_tags(text: str) -> str:
         return text
     if "none" in text:
         text = _HIDDEN.sub(HOLE, text)
+    if "<li" in text or "<LI" in text:
+        text = _AROUND_ITEM.sub(r"\1", text)
     text = _TAG.sub(_Tags(), text)
     return text.replace("<", "&lt;") if "<" in text else text
 
@@ -228,7 +233,7 @@ _PROTOCOL: Final = (
 )
 _AT_ADDRESS = re.compile(_PROTOCOL, re.IGNORECASE)
 _EXTERNAL = re.compile(rf"\[((?:{_PROTOCOL})[^\s\[\]<>\"]+)(?:[ \t]+([^\[\]\n]*))?\]", re.IGNORECASE)
-_ADDRESS_END = re.compile(f"{EDGE}|{HOLE}|{AMPERSAND}lt;|{LINK}")
+_ADDRESS_END = re.compile(f"{EDGE}|{HOLE}|{LINK}|{AMPERSAND}(?:lt|#9[13]);")
 _PREFIX = re.compile(r"\s{0,9}:?\s{0,9}([A-Za-z0-9][\w.-]{0,30})\s{0,9}:")
 _ANCHOR_MARKS = re.compile(f"{LINK}[0-9]+{LABEL}|{LINK_END}")
 _SIMPLE_TARGET = re.compile(r"[A-Z][A-Za-z0-9(),'\-]*(?: [A-Za-z0-9(),'\-]+)*")

@@ -13,9 +13,9 @@ LINK_END: Final = "\x03"
 HOLE: Final = "\x04"  # something that is not running text was taken out here; nothing is to be seen of it
 EDGE: Final = "\x05"  # zero width; what follows is not at the start of a line, nor part of a run
 HEADING: Final = "\x06"  # opens a line that is a heading: HEADING, its level as one digit, text
+GONE: Final = "\x08"  # a link that stands beside the page, not in its text (only within cut.links)
 AMPERSAND: Final = "\x07"  # stands for & while mwparserfromhell has the line (see inline.py)
 
-FIRST, LAST = LINK, AMPERSAND
 CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]+")
 CONTROL_BYTES: Final = bytes([*range(9), 11, 12, *range(14, 32)])
 

@@ -290,7 +290,8 @@ class Expansion:
             renderer = self._functions.get(function if not colon else function + ":")
             if renderer is not None:
                 return self._function(renderer, start, end, bool(colon))
-            self.unknown[name[:80]] += 1
+            if name:
+                self.unknown[name[:80]] += 1
             return self._skipped(end)
         if renderer is NOTHING:
             return self._skipped(end)
