@@ -211,11 +211,11 @@ def tokenize_page(paragraphs: Sequence[str], language: str = "en") -> TokenizedP
     ids[place] = np.fromiter(map(vocabulary.__getitem__, words), np.int32, len(words))
     starts[place] = start
     ends[place] = end
-    numbers = np.arange(len(texts))
+    numbers = np.arange(len(texts), dtype=np.int32)
     first = (bounds[:-1] + numbers).astype(np.int32)
     stop = (bounds[1:] + numbers).astype(np.int32)
-    numbers = np.repeat(numbers, stop - first + 1).astype(np.int32)
-    return TokenizedPage(tokenizer, dict(vocabulary), ids, numbers, first, stop, starts, ends)
+    owner = np.repeat(numbers, stop - first + 1).astype(np.int32)
+    return TokenizedPage(tokenizer, dict(vocabulary), ids, owner, first, stop, starts, ends)
 
 
 # --------------------------------------------------------------------------------------------
