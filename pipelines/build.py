@@ -104,7 +104,13 @@ def settings_of(
         for key in ("dataset", "split", "source"):
             if key not in one:
                 raise InputError(f"{path}: {where} has no {key}")
-        paths = {key: _paths(path, f"{where}, {key}", one[key]) for key in ("source", "evidence") if key in one}
+        paths: dict[str, Any] = {
+            key: _paths(path, f"{where}, {key}", one[key]) for key in ("source", "evidence") if key in one
+        }
+        if "files" in one:
+            if not isinstance(one["files"], dict):
+                raise InputError(f'{path}: {where}, files takes names and paths, such as {{ relations = "r.txt" }}')
+            paths["files"] = tuple((name, _absolute(str(file), path)) for name, file in one["files"].items())
         found.append(
             tasks.Settings(
                 **{"workers": workers, **one, **paths},

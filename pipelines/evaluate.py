@@ -1,5 +1,6 @@
 """evaluate: predictions scored with the official figures of KILT or MKQA."""
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -22,7 +23,14 @@ from kiltetl.transforms.io import FileInfo, InputError
 from kiltetl.transforms.metrics import kilt, mkqa
 from kiltetl.transforms.metrics.bootstrap import SEED
 from kiltetl.transforms.metrics.kilt import EvaluationError
-from kiltetl.transforms.metrics.summary import kilt_leaderboard, kilt_rows, mkqa_rows, mkqa_sureness, warnings
+from kiltetl.transforms.metrics.summary import (
+    kilt_leaderboard,
+    kilt_rows,
+    kilt_sureness,
+    mkqa_rows,
+    mkqa_sureness,
+    warnings,
+)
 from kiltetl.transforms.runner import beam_options, is_local, run, watched
 from kiltetl.transforms.stages.evaluation import (
     METRICS,
@@ -125,7 +133,9 @@ def find(path: str) -> list[FileInfo]:
 
 
 def _is_folder(path: str) -> bool:
-    return not any(sign in path for sign in "*?[") and (path.endswith("/") or bool(io.list_folder(path)))
+    if io.is_local(path):
+        return os.path.isdir(path)
+    return not path.startswith("http") and not any(sign in path for sign in "*?[") and bool(io.list_folder(path))
 
 
 def _stem(path: str) -> str:
@@ -320,6 +330,10 @@ def _say_kilt(summary: dict[str, Any], console: Console) -> None:
         console.say()
     if len(datasets) > 1 or next(iter(datasets.values()))["leading_metric"]:
         console.say(table(kilt_leaderboard(summary)))
+    sureness = kilt_sureness(summary) if len(datasets) > 1 else []
+    if sureness:
+        console.say()
+        console.say(table(sureness))
     for name, of in datasets.items():
         for line in warnings(of["notes"], of["extra_ids"]):
             console.warn(f"{name}: {line}")

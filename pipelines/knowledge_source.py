@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Literal
 
 import apache_beam as beam
 
@@ -63,8 +63,8 @@ class Settings:
     limit_pages: int | None = None
     part_bytes: int = 64 << 20
     dump_date: str | None = None
-    tables: str = "drop"
-    math: str = "source"
+    tables: Literal["drop", "cells"] = "drop"
+    math: Literal["source", "drop"] = "source"
     max_reject_share: float = 0.001
     overwrite: bool = False
     dry_run: bool = False

@@ -26,20 +26,22 @@ from kiltetl.schemas.records import Site
 from kiltetl.transforms import io
 from kiltetl.transforms.align import THRESHOLD, signature
 from kiltetl.transforms.datasets import DATASETS
+from kiltetl.transforms.datasets.spec import Dataset
 from kiltetl.transforms.io import InputError
 from kiltetl.transforms.report import summarize, terminal_rows
 from kiltetl.transforms.runner import beam_options, is_local, run, watched
 from kiltetl.transforms.stages.knowledge_source import MANIFEST
+from kiltetl.transforms.stages.sources import check_format
 from kiltetl.transforms.stages.tasks import (
     AlignEvidence,
     AssembleExamples,
+    GatherExamples,
     KnowledgeSource,
     LocatePages,
     LookUpSentences,
     PublishTasks,
     ReadRequests,
     TaskJob,
-    check_format,
     manifest_path,
 )
 
@@ -66,6 +68,7 @@ class Settings:
     output: str
     evidence: tuple[str, ...] = ()
     knowledge_source: str | None = None
+    files: tuple[tuple[str, str], ...] = ()
     workers: int = 1
     keep_weak: bool = False
     max_reject_share: float = 0.001
@@ -75,7 +78,9 @@ class Settings:
 
 def build(root: beam.Pipeline, job: TaskJob) -> None:
     """Draw the whole graph, for any Beam runner."""
-    parts = root | "Parts" >> beam.Create(range(len(job.sources)), reshuffle=True)
+    parts = root | "Sources" >> beam.Create(range(len(job.sources)), reshuffle=True)
+    if job.dataset.key is not None:
+        parts = parts | GatherExamples(job)
     found = []
     if job.knowledge_source is not None:
         asked = parts | ReadRequests(job)
@@ -100,6 +105,7 @@ def plan(settings: Settings) -> TaskJob:
     evidence = tuple(io.expand(settings.evidence)) if settings.evidence else ()
     if evidence and dataset.read_evidence is None:
         raise InputError(f"--evidence: {dataset.name} carries its evidence in its own files")
+    dataset = _configured(dataset, dict(settings.files))
     if dataset.evidence_required and not evidence:
         raise InputError(
             f"{dataset.name} keeps its evidence in files of its own: name them with --evidence; {dataset.homepage}"
@@ -119,6 +125,7 @@ def plan(settings: Settings) -> TaskJob:
         "task": dataset.task,
         "split": split,
         "inputs": [{"name": io.basename(i.path), "size": i.size, **io.digests(i.path, ["sha1"])} for i in sources],
+        "option_files": sorted(name for name, _ in settings.files),
         "evidence": [{"name": io.basename(i.path), "size": i.size} for i in evidence],
         "knowledge_source": about,
         "versions": {"kiltetl": VERSION} | {name: version(name) for name in ("apache-beam", "pyarrow", "sacrebleu")},
@@ -133,7 +140,7 @@ def plan(settings: Settings) -> TaskJob:
         },
     }
     return TaskJob(
-        dataset_name=dataset.name,
+        dataset=dataset,
         split=split,
         sources=sources,
         evidence=evidence,
@@ -144,6 +151,21 @@ def plan(settings: Settings) -> TaskJob:
         max_reject_share=settings.max_reject_share,
         facts=facts,
     )
+
+
+def _configured(dataset: Dataset, files: dict[str, str]) -> Dataset:
+    """The dataset with its option files read."""
+    known = dataset.files or {}
+    for name in files:
+        if name not in known:
+            takes = ", ".join(known) or "none"
+            raise InputError(f"--file {name}: {dataset.name} takes no such option file; it takes {takes}")
+    if not files or dataset.configure is None:
+        return dataset
+    try:
+        return dataset.configure({name: list(io.read_lines(path)) for name, path in files.items()})
+    except ValueError as error:
+        raise InputError(f"{', '.join(files.values())}: {error}") from None
 
 
 def open_knowledge_source(folder: str) -> tuple[KnowledgeSource, dict[str, Any]]:
@@ -169,7 +191,7 @@ def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
         console.say(_describe(job, settings))
         return None
     io.delete_folder(job.staged(""))
-    path = manifest_path(job.output, job.dataset_name, job.split)
+    path = manifest_path(job.output, job.dataset.name, job.split)
     io.delete_file(path)
     if job.knowledge_source is not None:
         source = job.knowledge_source
@@ -196,12 +218,19 @@ def _describe(job: TaskJob, settings: Settings) -> str:
         lines.append(f"  {job.knowledge_source.folder}  ({job.knowledge_source.shards} shards)")
     lines += [
         "would write:",
-        f"  {io.join(job.output, job.dataset_name, io.shard_name(job.split, 0, len(job.sources)))} …",
-        f"  {io.join(job.output, 'rejects', job.dataset_name, io.shard_name(job.split, 0, len(job.sources)))} …",
-        f"  {manifest_path(job.output, job.dataset_name, job.split)}",
+        f"  {io.join(job.output, job.dataset.name, io.shard_name(job.split, 0, len(job.sources)))} …",
+        f"  {io.join(job.output, 'rejects', job.dataset.name, io.shard_name(job.split, 0, len(job.sources)))} …",
+        f"  {manifest_path(job.output, job.dataset.name, job.split)}",
         f"would need: {settings.workers} process(es)",
     ]
     return "\n".join(lines)
+
+
+def _option_file(text: str) -> tuple[str, str]:
+    name, sign, path = text.partition("=")
+    if not sign or not path:
+        raise InputError(f"--file {text}: give NAME=PATH")
+    return name, path
 
 
 def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
@@ -212,6 +241,14 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
     parser.add_argument("--source", nargs="+", required=True, metavar="PATH", help="the dataset's original files")
     parser.add_argument(
         "--evidence", nargs="+", default=(), metavar="PATH", help="its own evidence files, if it has some"
+    )
+    parser.add_argument(
+        "--file",
+        action="append",
+        default=[],
+        metavar="NAME=PATH",
+        help="an option file of the dataset: "
+        + "; ".join(f"{d.name}: {', '.join(d.files)}" for d in DATASETS.values() if d.files),
     )
     parser.add_argument("--knowledge-source", metavar="DIR", help="what kiltetl knowledge-source wrote")
     parser.add_argument("--output", required=True, metavar="DIR", help="folder for the tables")
@@ -232,6 +269,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
         source=tuple(found.source),
         output=found.output,
         evidence=tuple(found.evidence),
+        files=tuple(_option_file(one) for one in found.file),
         knowledge_source=found.knowledge_source,
         workers=found.workers,
         keep_weak=found.keep_weak,

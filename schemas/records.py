@@ -240,7 +240,7 @@ class OutputMeta:
     answer_type: Annotated[str | None, "mkqa: entity, date, number, …, unanswerable, long_answer."] = None
     entity: Annotated[str | None, "mkqa, trex: Wikidata id of the answer."] = None
     is_primary: Annotated[bool | None, "triviaqa, mkqa: whether the dataset gives this answer first."] = None
-    unmapped_reason: Annotated[str | None, "Why the answer lost its provenance (train only)."] = None
+    unmapped_reason: Annotated[str | None, "Why the answer lost its provenance; null where it did not."] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +369,7 @@ NO_PASSAGE: Final = "no-passage"  # wow: a dialogue whose wizard chose no senten
 NO_FACT: Final = "no-fact"  # trex: a document that states no fact between two entities
 TOO_MANY_PROVENANCES: Final = "too-many-provenances"
 NEGATIVE_EXAMPLE: Final = "negative-example"
+OTHER_SPLIT: Final = "other-split"  # of a dataset that is split by a rule
 NO_ENTITY: Final = "no-entity"  # a mention that annotators linked to no page
 SKIPS: Final = (
     OTHER_NAMESPACE,
@@ -385,6 +386,7 @@ SKIPS: Final = (
     TOO_MANY_PROVENANCES,
     NEGATIVE_EXAMPLE,
     NO_ENTITY,
+    OTHER_SPLIT,
 )
 
 REDIRECT_CYCLE: Final = "redirect-cycle"

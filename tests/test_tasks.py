@@ -23,6 +23,7 @@ from kiltetl.schemas.records import (
     Reject,
     Task,
 )
+from kiltetl.transforms.datasets import DATASETS
 
 KITE = "A kite is a tethered craft that is held up by the wind."
 BALLOON = "A balloon is a bag that is filled with a gas lighter than air."
@@ -333,3 +334,24 @@ def test_real_mkqa_gives_a_row_for_each_language(shared: Path, tmp_path: Path) -
         assert row["input"] == original["queries"][row["language"]]
         texts = [answer.get("text") for answer in original["answers"][row["language"]]]
         assert row["output"][0]["answer"] == texts[0]
+
+
+# --------------------------------------------------------------------------------------------
+# every dataset, from its fixture
+
+
+@pytest.mark.parametrize("name", sorted(DATASETS))
+def test_every_dataset_goes_through_whole(name: str, source: Path, tmp_path: Path) -> None:
+    """The rows of the adapter's own fixture: everything adds up (publish audits) in every split."""
+    dataset, folder = DATASETS[name], Path(__file__).with_name("datasets") / name
+    raw = next(path for path in sorted(folder.rglob("raw.*")))
+    evidence = ["--evidence", *map(str, folder.glob("evidence.*"))] if list(folder.glob("evidence.*")) else []
+    ks = source if dataset.needs_knowledge_source else None
+    reads = set()
+    for split in dataset.splits:
+        manifest = run(name, split, raw, ks, tmp_path / "out", *evidence, "--max-reject-share", "1")
+        reads.add(manifest["counters"]["read"])
+        assert manifest["counters"]["used"] + sum(manifest["skipped"].values()) > 0
+        table = pq.read_table(tmp_path / "out" / name / f"{split}-00000-of-00001.parquet")
+        assert table.num_rows == manifest["counters"]["written"]
+    assert len(reads) == 1

@@ -107,7 +107,10 @@ def map_example(
             outputs.append(Output(given.answer, replace(given.meta, unmapped_reason=loss.reason), None))
         else:
             spans = tuple(finding for finding in findings if isinstance(finding, Provenance))
-            outputs.append(Output(given.answer, given.meta, spans or None))
+            answer = given.answer
+            if spans and _is_page(evidence[0]) and answer == evidence[0].title:
+                answer = spans[0].title  # entity linking: the page's title is the answer, wherever it was moved
+            outputs.append(Output(answer, given.meta, spans or None))
     supported = {output.answer for output in outputs if output.provenance}
     kept = tuple(_kept(outputs, set() if train else supported))
     if not kept or (losses and not supported and not train):

@@ -78,7 +78,7 @@ class EvaluationJob:
         return [source for source in self.gold if source.name in (None, name)]
 
     def staged(self, name: str) -> str:
-        return io.join(self.output or "", "staging", "evaluation", name)
+        return io.join(self.output or "", "staging-evaluation", name)
 
     @property
     def buckets(self) -> int:

@@ -2,8 +2,8 @@
 
 The examples themselves are never shuffled. A first reading sends off what they point at (evidence
 texts, titles), which is looked up, located and aligned, shard by shard of the knowledge source; a
-second reading puts the findings, keyed by position, back into the examples and writes them. One
-file of the source is one *part* and becomes one shard.
+second reading puts the findings, keyed by position, back into the examples and writes them. A
+*part* is one file of the source, or one bucket where rows are merged, and becomes one shard.
 """
 
 import tempfile
@@ -21,30 +21,40 @@ from apache_beam.pvalue import AsSingleton, PCollection, TaggedOutput
 from kiltetl.schemas.records import (
     BLEU_BELOW_THRESHOLD,
     FAILURES,
-    LOSSES,
     MALFORMED_RECORD,
     PAGE_IS_DISAMBIGUATION,
     PAGE_NOT_IN_KNOWLEDGE_SOURCE,
     SOURCE_PAGE_MISSING,
     SOURCE_SENTENCE_MISSING,
     Evidence,
-    Example,
     Reject,
     Site,
     Task,
 )
 from kiltetl.transforms import io
 from kiltetl.transforms.align import THRESHOLD, Bleu, best_spans, tokenize_page
-from kiltetl.transforms.datasets import DATASETS
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, SkipRow
-from kiltetl.transforms.io import BadRow, FileInfo, InputError, ShardWriter
+from kiltetl.transforms.datasets.spec import Dataset, MalformedRow
+from kiltetl.transforms.io import BadRow, FileInfo, ShardWriter
 from kiltetl.transforms.mapping import Finding, Unmapped, map_example, provenance
 from kiltetl.transforms.redirects import Located, TitleIndex
 from kiltetl.transforms.runner import RunFailed, advance
 from kiltetl.transforms.stages.knowledge_source import INDEX
+from kiltetl.transforms.stages.sources import Read, Refused, bucket_count, deal_out, merged, of_split, read_source
 from kiltetl.transforms.titles import normal_title
 
 BLEU_BINS = 20
+_COUNTERS = (
+    "answers",
+    "evidence_sets",
+    "examples",
+    "outputs",
+    "read",
+    "record_pages",
+    "rejects",
+    "spans",
+    "used",
+    "written",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +71,9 @@ class KnowledgeSource:
 
 @dataclass(frozen=True, slots=True)
 class TaskJob:
-    """One dataset and split to map."""
+    """One dataset and split to map. A part is a source file, or a bucket where rows are merged."""
 
-    dataset_name: str
+    dataset: Dataset
     split: str
     sources: tuple[FileInfo, ...]
     evidence: tuple[FileInfo, ...]
@@ -75,15 +85,15 @@ class TaskJob:
     facts: Mapping[str, Any]
 
     @property
-    def dataset(self) -> Dataset:
-        return DATASETS[self.dataset_name]
+    def stage(self) -> str:
+        return f"{self.dataset.name}/{self.split}"
 
     @property
-    def stage(self) -> str:
-        return f"{self.dataset_name}/{self.split}"
+    def parts(self) -> int:
+        return len(self.sources) if self.dataset.key is None else bucket_count(self.sources)
 
     def staged(self, name: str) -> str:
-        return io.join(self.output, "staging", self.dataset_name, self.split, name)
+        return io.join(self.output, "staging", self.dataset.name, self.split, name)
 
 
 class Ref(NamedTuple):
@@ -110,42 +120,36 @@ class Found(NamedTuple):
     bleu: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """A row that gives no example: by a rule (``skip``), or for it is malformed."""
-
-    row: int
-    reason: str
-    detail: str
-    skip: bool
-
-
 # --------------------------------------------------------------------------------------------
 # reading
 
 
-def read_source(dataset: Dataset, path: str) -> Iterator[Sequence[Example] | Refused]:
-    """For each row of a file its examples, or why it has none."""
-    for number, row in io.read_rows(path, dataset.source, dataset.items, advance):
-        if isinstance(row, BadRow):
-            yield Refused(number, MALFORMED_RECORD, row.detail, skip=False)
-            continue
-        try:
-            yield list(dataset.read(row))
-        except SkipRow as skip:
-            yield Refused(number, skip.reason, "", skip=True)
-        except (MalformedRow, ValueError, IndexError) as error:
-            yield Refused(number, MALFORMED_RECORD, str(error), skip=False)
-        except KeyError as error:
-            yield Refused(number, MALFORMED_RECORD, f"no field {error}", skip=False)
-        except (TypeError, AttributeError) as error:
-            yield Refused(number, MALFORMED_RECORD, f"a field of another type than expected ({error})", skip=False)
+def gather_file(job: TaskJob, number: int) -> None:
+    """First step for a dataset whose rows are merged: one file's examples to the buckets."""
+    info = job.sources[number]
+    pieces = [job.staged(f"piece-{bucket:05d}-{number:05d}.jsonl") for bucket in range(job.parts)]
+    counts, refused = deal_out(job.dataset, info.path, pieces)
+    with ShardWriter(job.staged(f"gather-rejects-{number:05d}.parquet"), Reject) as rejects:
+        for row, one in refused:
+            rejects.write(Reject(job.stage, f"{io.basename(info.path)}:{row}", one.reason, one.detail))
+    io.write_json(job.staged(f"gather-{number:05d}.json"), dict(counts))
 
 
-def requests(part: int, dataset: Dataset, path: str) -> Iterator[Request]:
-    """The evidence that a file's examples name, with where it stands."""
+def read_part(job: TaskJob, part: int) -> Iterator[tuple[int, Read]]:
+    """(rows or examples taken in, what they gave) of a part: a source file, or a bucket of merged examples."""
+    if job.dataset.key is None:
+        for read in read_source(job.dataset, job.sources[part].path):
+            yield 1, of_split(job.dataset, job.split, read)
+    else:
+        pieces = [job.staged(f"piece-{part:05d}-{number:05d}.jsonl") for number in range(len(job.sources))]
+        for count, read in merged(job.dataset, pieces):
+            yield count, of_split(job.dataset, job.split, read)
+
+
+def requests(job: TaskJob, part: int) -> Iterator[Request]:
+    """The evidence that a part's examples name, with where it stands."""
     position = 0
-    for read in read_source(dataset, path):
+    for _, read in read_part(job, part):
         for example in () if isinstance(read, Refused) else read:
             for number, output in enumerate(example.outputs):
                 for place, evidence in enumerate(output.evidence or ()):
@@ -153,30 +157,31 @@ def requests(part: int, dataset: Dataset, path: str) -> Iterator[Request]:
             position += 1
 
 
-def check_format(dataset: Dataset, path: str, rows: int = 20) -> None:
-    """InputError if not one of the first rows of a file is what the dataset's rows look like."""
-    problem: Refused | None = None
-    for number, read in enumerate(read_source(dataset, path)):
-        if not isinstance(read, Refused) or read.skip:
-            return
-        problem = problem or read
-        if number + 1 == rows:
-            break
-    if problem is None:
-        raise InputError(f"{path}: holds no record; expected {_expected(dataset)}")
-    raise InputError(f"{path}, record {problem.row}: {problem.detail}; expected {_expected(dataset)}")
-
-
-def _expected(dataset: Dataset) -> str:
-    form = "one JSON object a line" if dataset.source == "jsonl" else "a JSON list of objects"
-    return f"{dataset.name}'s format, {form}, such as {dataset.row_example}"
+def read_evidence(job: TaskJob, number: int, needed: frozenset[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """(key, sentences) of the pages that are needed of one of the dataset's evidence files."""
+    read, info = job.dataset.read_evidence, job.evidence[number]
+    assert read is not None
+    rows = 0
+    with ShardWriter(job.staged(f"evidence-rejects-{number:05d}.parquet"), Reject) as rejects:
+        for rows, row in io.read_rows(info.path, report=advance):
+            try:
+                if isinstance(row, BadRow):
+                    raise MalformedRow(row.detail)
+                for page in read(row):
+                    if page.key in needed:
+                        yield page.key, page.sentences
+            except (MalformedRow, KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+                name = f"{io.basename(info.path)}:{rows}"
+                detail = f"no page of {job.dataset.name}'s ({type(error).__name__}: {error})"
+                rejects.write(Reject(f"{job.stage}/evidence", name, MALFORMED_RECORD, detail))
+    io.write_json(job.staged(f"evidence-{number:05d}.json"), {"read": rows, "malformed": rejects.count})
 
 
 # --------------------------------------------------------------------------------------------
 # finding
 
 
-def look_up(request: Request, pages: Iterable[Sequence[str]]) -> Request | Found:
+def look_up(request: Request, pages: Iterable[tuple[str, ...]]) -> Request | Found:
     """The request with the text of its sentence, out of the pages of that key (one, as a rule)."""
     evidence = request.evidence
     candidates = sorted(pages)
@@ -261,61 +266,63 @@ def align_shard(
 
 
 def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
-    """Read a file again, put the findings into its examples and write its shards; the summary."""
+    """Read a part again, put the findings into its examples and write its shards; the summary."""
     findings: dict[Ref, Found] = {one.ref: one for one in found}
-    dataset, path = job.dataset, job.sources[part].path
     counts: Counter[str] = Counter()
-    skipped: Counter[str] = Counter()
-    rejected: Counter[str] = Counter()
     histogram = [0] * BLEU_BINS
-    bleu_sum, exact, compared = 0.0, 0, 0
+    bleu_sum, exact = 0.0, 0
     position = 0
     with (
-        ShardWriter(job.staged(f"tasks-{part:05d}.parquet"), Task) as tasks,
+        ShardWriter(job.staged(f"tasks-{part:05d}.parquet"), Task, _weight) as tasks,
         ShardWriter(job.staged(f"rejects-{part:05d}.parquet"), Reject) as rejects,
     ):
-        for read in read_source(dataset, path):
-            counts["read"] += 1
+        for taken, read in read_part(job, part):
+            counts["read"] += taken
             if isinstance(read, Refused):
-                (skipped if read.skip else rejected)[read.reason] += 1
+                counts[f"skipped:{read.reason}" if read.skip else f"rejected:{read.reason}"] += taken
                 if not read.skip:
-                    rejects.write(Reject(job.stage, f"{io.basename(path)}:{read.row}", read.reason, read.detail))
+                    name = f"{io.basename(job.sources[part].path)}:{read.row}"
+                    rejects.write(Reject(job.stage, name, read.reason, read.detail))
                 continue
-            counts["used"] += 1
+            counts["used"] += taken
             for example in read:
-                mine = []
-                for number, output in enumerate(example.outputs):
-                    refs = [Ref(part, position, number, place) for place in range(len(output.evidence or ()))]
-                    mine.append([findings[ref] for ref in refs])
+                mine = [
+                    [findings[Ref(part, position, number, place)] for place in range(len(output.evidence or ()))]
+                    for number, output in enumerate(example.outputs)
+                ]
                 position += 1
                 counts["examples"] += 1
                 for one in (one for set_ in mine for one in set_ if one.bleu is not None):
                     score = min(1.0, one.bleu or 0.0)
                     histogram[min(BLEU_BINS - 1, int(score * BLEU_BINS))] += 1
-                    bleu_sum, compared, exact = bleu_sum + score, compared + 1, exact + (score > 1 - 1e-9)
+                    bleu_sum, exact = bleu_sum + score, exact + (score > 1 - 1e-9)
                 record = map_example(
-                    example, [[one.finding for one in set_] for set_ in mine], dataset.name, job.split, job.keep_weak
+                    example,
+                    [[one.finding for one in set_] for set_ in mine],
+                    job.dataset.name,
+                    job.split,
+                    job.keep_weak,
                 )
                 if isinstance(record, Reject):
-                    rejected[record.reason] += 1
+                    counts[f"lost:{record.reason}"] += 1
                     rejects.write(record)
                     continue
                 tasks.write(record)
-                counts["outputs"] += len(record.output)
-                counts["answers"] += len({output.answer for output in record.output} - {None})
-                counts["evidence_sets"] += sum(output.provenance is not None for output in record.output)
                 spans = [span for output in record.output for span in output.provenance or ()]
                 counts["spans"] += len(spans)
                 counts["record_pages"] += len({span.wikipedia_id for span in spans})
+                counts["outputs"] += len(record.output)
+                counts["answers"] += len({output.answer for output in record.output} - {None})
+                counts["evidence_sets"] += sum(output.provenance is not None for output in record.output)
     counts["written"], counts["rejects"] = tasks.count, rejects.count
-    summary = {
-        "counters": dict(counts),
-        "skipped": dict(skipped),
-        "rejected": dict(rejected),
-        "bleu": {"histogram": histogram, "sum": bleu_sum, "count": compared, "exact": exact},
-    }
+    summary = {"counts": dict(counts), "bleu": {"histogram": histogram, "sum": bleu_sum, "exact": exact}}
     io.write_json(job.staged(f"part-{part:05d}.json"), summary)
     return summary
+
+
+def _weight(task: Task) -> int:
+    meta = task.meta
+    return len(task.input) + len(meta.left_context or "") + len(meta.right_context or "") + 200 * len(task.output)
 
 
 def publish(job: TaskJob) -> dict[str, Any]:
@@ -324,24 +331,42 @@ def publish(job: TaskJob) -> dict[str, Any]:
     Raises:
         RunFailed: a count does not add up, an id occurs twice, or too many rows are malformed.
     """
-    summaries = [io.read_json(job.staged(f"part-{part:05d}.json")) for part in range(len(job.sources))]
-    counts, skipped, rejected = (
-        sum((Counter(summary[name]) for summary in summaries), Counter[str]())
-        for name in ("counters", "skipped", "rejected")
-    )
+    summaries = [io.read_json(job.staged(f"part-{part:05d}.json")) for part in range(job.parts)]
+    counts = sum((Counter(summary["counts"]) for summary in summaries), Counter[str]())
+    shards = [job.staged(f"tasks-{part:05d}.parquet") for part in range(job.parts)]
+    reject_shards = [job.staged(f"rejects-{part:05d}.parquet") for part in range(job.parts)]
+    checks = []
+    if job.dataset.key is not None:
+        numbers = range(len(job.sources))
+        dealt = sum((Counter(io.read_json(job.staged(f"gather-{n:05d}.json"))) for n in numbers), Counter[str]())
+        checks.append(("examples of all rows = examples merged", dealt["dealt"], counts["read"]))
+        for name in ("read", "used"):
+            counts[name] = dealt[name]
+        merging = Counter({name: n for name, n in counts.items() if name.startswith("skipped:")})
+        counts += Counter({name: n for name, n in dealt.items() if ":" in name})
+        counts["rejects"] += dealt.total() - sum(n for name, n in dealt.items() if not name.startswith("rejected:"))
+        reject_shards += [job.staged(f"gather-rejects-{n:05d}.parquet") for n in numbers]
+    else:
+        merging = Counter()
+    evidence = Counter[str]()
+    for number in range(len(job.evidence)):
+        evidence += Counter(io.read_json(job.staged(f"evidence-{number:05d}.json")))
+        reject_shards.append(job.staged(f"evidence-rejects-{number:05d}.parquet"))
+    skipped, failures, losses = (_by_reason(counts, kind) for kind in ("skipped", "rejected", "lost"))
     histogram = [sum(bins) for bins in zip(*(summary["bleu"]["histogram"] for summary in summaries), strict=True)]
-    compared = sum(summary["bleu"]["count"] for summary in summaries)
-    failed = sum(rejected[reason] for reason in FAILURES)
-    lost = sum(rejected[reason] for reason in LOSSES)
-    shards = [job.staged(f"tasks-{part:05d}.parquet") for part in range(len(job.sources))]
-    reject_shards = [job.staged(f"rejects-{part:05d}.parquet") for part in range(len(job.sources))]
+    failed, lost = failures.total(), losses.total()
     rows, reject_rows = [io.footer_rows(p) for p in shards], [io.footer_rows(p) for p in reject_shards]
-    for what, left, right in (
-        ("rows read = used + skipped + malformed", counts["read"], counts["used"] + skipped.total() + failed),
+    checks += [
+        (
+            "rows read = used + skipped + malformed",
+            counts["read"],
+            counts["used"] + skipped.total() - merging.total() + failed,
+        ),
         ("examples = written + rejected", counts["examples"], counts["written"] + lost),
         ("rows of the table", counts["written"], sum(rows)),
-        ("rows of rejects", failed + lost, sum(reject_rows)),
-    ):
+        ("rows of rejects", failed + lost + evidence["malformed"], sum(reject_rows)),
+    ]
+    for what, left, right in checks:
         if left != right:
             raise RunFailed(f"{job.stage} does not add up: {what}: {left:,} against {right:,}")
     if counts["read"] and failed / counts["read"] > job.max_reject_share:
@@ -352,33 +377,43 @@ def publish(job: TaskJob) -> dict[str, Any]:
             f"{job.stage}: {failed:,} of {counts['read']:,} rows are malformed, more than --max-reject-share "
             f"{job.max_reject_share:g} allows; {first['source_id']}: {first['detail']}"
         )
+    if evidence["malformed"] > evidence["read"] * job.max_reject_share:
+        raise RunFailed(
+            f"{job.stage}: {evidence['malformed']:,} of {evidence['read']:,} evidence rows are no pages of "
+            f"{job.dataset.name}'s, more than --max-reject-share {job.max_reject_share:g} allows"
+        )
     twice = _repeated(shards)
     if twice:
         shown = ", ".join(f"{key} ({language})" for key, language in twice[:5])
         raise RunFailed(f"{job.stage}: ids occur more than once: {shown}{' …' if len(twice) > 5 else ''}")
 
-    files = _publish_shards(shards, rows, io.join(job.output, job.dataset_name), job.split)
+    files = _publish_shards(shards, rows, io.join(job.output, job.dataset.name), job.split)
     reject_files = _publish_shards(
-        reject_shards, reject_rows, io.join(job.output, "rejects", job.dataset_name), job.split
+        reject_shards, reject_rows, io.join(job.output, "rejects", job.dataset.name), job.split
     )
     manifest = {
         **job.facts,
-        "counters": dict(sorted(counts.items())),
+        "counters": {name: counts[name] for name in _COUNTERS},
         "skipped": dict(sorted(skipped.items())),
-        "rejected": dict(sorted(rejected.items())),
+        "rejected": dict(sorted((failures + losses).items())),
+        "evidence_rows": dict(evidence),
         "bleu": {
             "histogram": histogram,
             "sum": sum(summary["bleu"]["sum"] for summary in summaries),
-            "count": compared,
+            "count": sum(histogram),
             "exact": sum(summary["bleu"]["exact"] for summary in summaries),
             "below_threshold": sum(histogram[: int(BLEU_BINS * THRESHOLD)]),
         },
         "files": files,
         "reject_files": reject_files,
     }
-    io.write_json(manifest_path(job.output, job.dataset_name, job.split), manifest)
+    io.write_json(manifest_path(job.output, job.dataset.name, job.split), manifest)
     io.delete_folder(job.staged(""))
     return manifest
+
+
+def _by_reason(counts: Mapping[str, int], kind: str) -> Counter[str]:
+    return Counter({name.partition(":")[2]: n for name, n in counts.items() if name.startswith(f"{kind}:") and n})
 
 
 def _repeated(shards: Sequence[str]) -> list[tuple[str, str]]:
@@ -412,8 +447,26 @@ def _publish_shards(shards: Sequence[str], rows: Sequence[int], folder: str, spl
 # the same, as Beam transforms
 
 
+class GatherExamples(beam.PTransform):
+    """Numbers of source files -> numbers of parts: buckets of examples that are merged."""
+
+    def __init__(self, job: TaskJob) -> None:
+        super().__init__()
+        self._job = job
+
+    def expand(self, files: PCollection[int]) -> PCollection[int]:
+        return files | beam.Map(self._gather) | beam.CombineGlobally(sum) | beam.FlatMap(self._parts) | beam.Reshuffle()
+
+    def _gather(self, number: int) -> int:
+        gather_file(self._job, number)
+        return 1
+
+    def _parts(self, _: int) -> Iterable[int]:
+        return range(self._job.parts)
+
+
 class ReadRequests(beam.PTransform):
-    """Number of a source file -> Requests."""
+    """Number of a part -> Requests."""
 
     def __init__(self, job: TaskJob) -> None:
         super().__init__()
@@ -423,7 +476,7 @@ class ReadRequests(beam.PTransform):
         return parts | beam.FlatMap(self._read) | beam.Reshuffle()
 
     def _read(self, part: int) -> Iterator[Request]:
-        for request in requests(part, self._job.dataset, self._job.sources[part].path):
+        for request in requests(self._job, part):
             Metrics.counter(self._job.stage, "evidence").inc()
             yield request
 
@@ -443,7 +496,7 @@ class LookUpSentences(beam.PTransform):
         needed = by_key | beam.Keys() | beam.CombineGlobally(_KeySet())
         pages = (
             asked.pipeline
-            | "Files" >> beam.Create(self._job.evidence, reshuffle=True)
+            | "Files" >> beam.Create(range(len(self._job.evidence)), reshuffle=True)
             | "ReadPages" >> beam.FlatMap(self._read, AsSingleton(needed))
         )
         looked_up = (
@@ -452,18 +505,8 @@ class LookUpSentences(beam.PTransform):
         direct = asked | "Direct" >> beam.Filter(_has_no_key)
         return Findings((direct, looked_up.asked) | beam.Flatten(), looked_up.found)
 
-    def _read(self, info: FileInfo, needed: frozenset[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-        read = self._job.dataset.read_evidence
-        assert read is not None
-        for number, row in io.read_rows(info.path, "jsonl", report=advance):
-            if isinstance(row, BadRow):
-                raise RunFailed(f"{info.path}:{number}: {row.detail}")
-            try:
-                for page in read(row):
-                    if page.key in needed:
-                        yield page.key, page.sentences
-            except (MalformedRow, KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-                raise RunFailed(f"{info.path}:{number}: not a page of {self._job.dataset_name}'s ({error})") from error
+    def _read(self, number: int, needed: frozenset[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+        return read_evidence(self._job, number, needed)
 
 
 class Findings(NamedTuple):
@@ -555,7 +598,7 @@ class AlignEvidence(beam.PTransform):
 
 
 class AssembleExamples(beam.PTransform):
-    """Numbers of source files, with all that was found -> number of records written, a file."""
+    """Numbers of parts, with all that was found -> number of records written, a part."""
 
     def __init__(self, job: TaskJob, found: Sequence[PCollection[Found]]) -> None:
         super().__init__()
@@ -569,9 +612,9 @@ class AssembleExamples(beam.PTransform):
     def _assemble(self, part: int, joined: Mapping[str, Iterable[Any]]) -> int:
         found = (one for tag, group in joined.items() if tag != "part" for one in group)
         summary = assemble(part, self._job, found)
-        for name, value in summary["counters"].items():
+        for name, value in summary["counts"].items():
             Metrics.counter(self._job.stage, name).inc(value)
-        return int(summary["counters"].get("written", 0))
+        return int(summary["counts"].get("written", 0))
 
 
 def _part_of(found: Found) -> tuple[int, Found]:
@@ -579,7 +622,7 @@ def _part_of(found: Found) -> tuple[int, Found]:
 
 
 class PublishTasks(beam.PTransform):
-    """Numbers of records of all files -> one number, once the manifest stands."""
+    """Numbers of records of all parts -> one number, once the manifest stands."""
 
     def __init__(self, job: TaskJob) -> None:
         super().__init__()
