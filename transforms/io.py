@@ -410,6 +410,7 @@ _CHECKSUM = re.compile(
 
 
 _BOM = b"\xef\xbb\xbf"
+_DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)  # what reading compressed data raises
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,15 +445,28 @@ def read_rows(
         InputError: a JSON document that is cut off or damaged, or has no such list.
     """
     with open_binary(path) as raw, _decompressed(cast(BinaryIO, CountingStream(raw, report))) as stream:
-        rows = _json_lines(stream) if source == "jsonl" else _json_items(path, stream, items)
-        while True:
-            try:
-                row = next(rows, None)
-            except (EOFError, OSError, lzma.LZMAError, zlib.error) as error:
-                raise InputError(f"{path}: the data is cut off or damaged ({error})") from None
-            if row is None:
-                return
-            yield row
+        try:
+            yield from _json_lines(stream) if source == "jsonl" else _json_items(path, stream, items)
+        except _DAMAGE as error:
+            raise InputError(f"{path}: the data is cut off or damaged ({error})") from None
+
+
+def read_lines(path: str, report: Callable[[int], None] = lambda amount: None) -> Iterator[str]:
+    """Lines of a UTF-8 text file (plain, gz, bz2 or xz), cut at line feeds alone and without them."""
+    with open_binary(path) as raw, _decompressed(cast(BinaryIO, CountingStream(raw, report))) as stream:
+        try:
+            for line in stream:
+                yield line.rstrip(b"\n").decode("utf-8-sig" if line.startswith(b"\xef\xbb\xbf") else "utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(f"{path}: not UTF-8 text ({error.reason})") from None
+        except _DAMAGE as error:
+            raise InputError(f"{path}: the data is cut off or damaged ({error})") from None
+
+
+def read_text(path: str) -> str:
+    """A UTF-8 text file, line ends as they are."""
+    with open_binary(path) as stream:
+        return stream.read().decode("utf-8", "replace")
 
 
 def _json_lines(stream: BinaryIO) -> Iterator[tuple[int, Any]]:
