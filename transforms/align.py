@@ -302,7 +302,7 @@ def _previous(page: TokenizedPage, evidence: Sequence[str]) -> Ints:
     the n-gram itself. One that the evidence lacks has the number of tokens, a start that no window has.
     """
     size = len(page.ids)
-    previous = np.full((min(ORDERS, len(evidence)), size), size, np.int32)
+    previous = np.full((ORDERS, size), size, np.int32)
     words = {word: number for number, word in enumerate(dict.fromkeys(evidence), 1)}
     base = len(words) + 1
     local = np.zeros(len(page.vocabulary) + 1, np.int64)
@@ -313,7 +313,7 @@ def _previous(page: TokenizedPage, evidence: Sequence[str]) -> Ints:
     unigrams = local[page.ids]  # of the page, numbered as in the evidence, 0 for any other
     ends = np.flatnonzero(unigrams)
     wanted, found = numbered, unigrams[ends]
-    for n in range(len(previous)):
+    for n in range(min(ORDERS, len(evidence))):
         if n:  # an n-gram is known by the number of what it adds a token to, and of that token
             follower = unigrams[ends + 1]
             ends, found = ends[follower > 0] + 1, (found * base + follower)[follower > 0]
@@ -407,8 +407,9 @@ class _Search:
         until = np.concatenate(([0], np.cumsum(matched)))
         here = np.arange(len(page.ids))
         density = until[np.minimum(here + size, page.stop[page.paragraph])] - until[here]
-        if density.max() >= sum(size - n for n in range(len(self.previous))):
-            whole = self.first_whole(density)
+        wanted = [size - n for n in range(min(ORDERS, size))]
+        if density.max() >= sum(wanted):
+            whole = self.first_whole(density, wanted)
             if whole is not None:
                 return whole, size  # scores 1: a shorter one is too brief, a longer one not precise
 
@@ -428,21 +429,19 @@ class _Search:
             self.examine(blocks.start[rows], blocks.stop[rows], shortest, longest)
         return (int(self.best.starts[0]), int(self.best.lengths[0])) if len(self.best.starts) else None
 
-    def first_whole(self, density: Places) -> int | None:
-        """Start of the first window that has the evidence's n-grams, as often each, and no more tokens."""
-        orders, tokens = self.previous.shape
-        size = self.size
-        wanted = [size - n for n in range(orders)]
+    def first_whole(self, density: Places, wanted: list[int]) -> int | None:
+        """Start of the first window of the evidence's length that has as many matches of each order."""
+        size, tokens = self.size, len(density)
         likely = int((density >= sum(wanted)).argmax())
         if likely + size <= tokens:
             start = np.array([likely], np.int32)
-            if self.matches(start, start + size, size)[:, 0, -1].tolist() == wanted:
+            if self.matches(start, start + size, size)[: len(wanted), 0, -1].tolist() == wanted:
                 return likely
         # An n-gram is a flaw of the windows that begin by its own start and hold its end, but in which
         # it does not count. Flaws are added where such windows begin and taken off behind the last.
         end = np.arange(tokens)
         flaws = np.zeros(tokens + 1, np.int64)
-        for n, previous in enumerate(self.previous):
+        for n, previous in enumerate(self.previous[: len(wanted)]):
             first, last = np.maximum(end - size + 1, 0), np.minimum(previous, end - n)
             flawed = first <= last
             flaws += np.bincount(first[flawed], minlength=tokens + 1)
