@@ -32,7 +32,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 import apache_beam as beam
-from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, StandardOptions
+from apache_beam.options.pipeline_options import DirectOptions, PipelineOptions, StandardOptions, TestOptions
 from apache_beam.portability.api import beam_provision_api_pb2 as provision
 from apache_beam.runners.portability.fn_api_runner import fn_runner, worker_handlers
 from apache_beam.runners.portability.portable_runner import JobServiceHandle
@@ -108,7 +108,7 @@ def run(draw: Draw, options: PipelineOptions, workers: int = 1) -> dict[str, int
     draw(pipeline)
     try:
         result = pipeline.run()
-        if options.view_as(StandardOptions).no_wait_until_finish or getattr(result, "state", None) is None:
+        if options.view_as(StandardOptions).no_wait_until_finish or options.view_as(TestOptions).dry_run:
             return {}
         state = result.wait_until_finish()
     except (InputError, RunFailed, DumpError) as error:
