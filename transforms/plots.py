@@ -54,7 +54,7 @@ def pictures_of_kilt(evaluations: Mapping[str, kilt.Evaluation]) -> list[Picture
                         name=f"{dataset}_{what}",
                         kind="bars",
                         title=f"{dataset}: score by {label}",
-                        x_label=f"{label} (number of records)",
+                        x_label=label,
                         labels=tuple(f"{name} ({count:,})" for name, count, _ in ours),
                         values={
                             leading: [100 * mean for _, _, mean in ours],

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 from kiltetl.transforms.metrics.summary import (
     kilt_leaderboard,
     kilt_rows,
+    kilt_sureness,
     mkqa_rows,
     mkqa_sureness,
     warnings,
@@ -18,7 +19,7 @@ from kiltetl.transforms.plots import Picture
 from kiltetl.transforms.report import _LINES, _STYLE, Child, Element, _code, _element, _label, _line, _row, _table
 
 _WIDTH, _HEIGHT = 340.0, 222.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 40.0, 334.0, 30.0, 176.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 50.0, 334.0, 30.0, 170.0
 _OWN_STYLE = """
 .c0 { fill: var(--mapped); } .c1 { fill: var(--weak); } .c2 { fill: var(--quiet); }
 .l0, .l1, .l2 { fill: none; stroke-width: 1.75; }
@@ -77,14 +78,19 @@ def render(summary: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
 
 
 def _kilt(summary: Mapping[str, Any], pictures: Sequence[Picture]) -> Iterator[Element]:
-    yield _section("Leaderboard", _of_rows("Each dataset by its own metric", kilt_leaderboard(summary), left=1))
+    sureness = kilt_sureness(summary)
+    yield _section(
+        "Leaderboard",
+        _of_rows("Each dataset by its own metric", kilt_leaderboard(summary)),
+        _of_rows("How sure it is", sureness, left=2) if sureness else None,
+        _sure(summary),
+    )
     for dataset, of in summary["datasets"].items():
         mine = [picture for picture in pictures if picture.name.startswith(f"{dataset}_")]
         yield _section(
             dataset,
             *_notes(of["notes"], of["extra_ids"]),
             _of_rows("Every figure", kilt_rows(of)),
-            _sure(summary),
             _charts(mine),
         )
 
@@ -98,7 +104,7 @@ def _mkqa(summary: Mapping[str, Any], pictures: Sequence[Picture]) -> Iterator[E
         *_notes(summary["notes"], summary["extra_ids"]),
         None if said is None else _element("p", {"class": "note", "role": "note"}, said),
         _of_rows("Figures at the best threshold, in percent", mkqa_rows(summary)),
-        _of_rows("How sure they are", sureness) if sureness else None,
+        _of_rows("How sure they are", sureness, left=2) if sureness else None,
         _sure(summary),
     )
     if pictures:
@@ -184,7 +190,9 @@ def _bars(picture: Picture, top: float) -> Iterator[Element]:
                 "height": f"{_BOTTOM - _up(share):.2f}",
             }
             yield _element("rect", shape, _element("title", {}, f"{label}, {name}: {100 * share:.2f} %"))
-        yield _label("", _LEFT + (i + 0.5) * slot, _BOTTOM + 15, "middle", label.partition(" ")[0])
+        size, _, count = label.partition(" ")
+        yield _label("label", _LEFT + (i + 0.5) * slot, _BOTTOM + 14, "middle", size)
+        yield _label("", _LEFT + (i + 0.5) * slot, _BOTTOM + 27, "middle", count)
 
 
 def _scale(picture: Picture) -> tuple[float, float]:

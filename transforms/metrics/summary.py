@@ -132,6 +132,21 @@ def kilt_rows(of: Summary) -> list[list[str]]:
     return rows
 
 
+def kilt_sureness(summary: Summary) -> list[list[str]]:
+    """Each dataset's own figures with their intervals and the comparison; [] if there are none."""
+    lines = [
+        (dataset, figure, of)
+        for dataset, of in summary["datasets"].items()
+        for figure in (of["leading_metric"], "Rprec", f"KILT-{of['leading_metric']}")
+        if figure in of["metrics"]
+    ]
+    shown = [
+        (dataset, figure, of["metrics"][figure], of.get("intervals", {}), of.get("comparison"))
+        for dataset, figure, of in lines
+    ]
+    return _sureness("dataset", shown, 100)
+
+
 # --------------------------------------------------------------------------------------------
 # MKQA
 
@@ -242,28 +257,41 @@ def mkqa_sureness(summary: Summary) -> list[list[str]]:
     """best_f1 and best_em with their intervals and the comparison; [] if there are none."""
     macro = summary["macro_average"]
     lines = [*summary["languages"].items(), (f"macro average ({macro['languages']} of {macro['of']})", macro)]
-    intervals = any("intervals" in of for _, of in lines)
-    compared = any("comparison" in of for _, of in lines)
-    if not intervals and not compared:
-        return []
-    sure = intervals and compared
-    rows = [["language", "figure", "%"]]
-    rows[0] += ["95 % interval"] if intervals else []
-    rows[0] += ["other", "difference"] if compared else []
-    rows[0] += ["95 % interval", "p"] if sure else []
-    for label, of in lines:
-        for name in ("best_em", "best_f1"):
-            row = [label, name, _plain(of["metrics"][name])]
-            if intervals:
-                row.append(_interval(of.get("intervals", {}).get(name), 1))
-            if compared:
-                row += _compared(of.get("comparison", {}).get(name), 1, sure)
-            rows.append(row)
-    return _aligned(rows)
+    shown = [
+        (label, figure, of["metrics"][figure], of.get("intervals", {}), of.get("comparison"))
+        for label, of in lines
+        for figure in ("best_em", "best_f1")
+    ]
+    return _sureness("language", shown, 1)
 
 
 # --------------------------------------------------------------------------------------------
 # Cells
+
+
+def _sureness(
+    head: str,
+    lines: Sequence[tuple[str, str, float | None, Mapping[str, Any], Mapping[str, Any] | None]],
+    scale: float,
+) -> list[list[str]]:
+    """(name, figure, value, intervals, comparison) as a table; [] where there is nothing to say."""
+    intervals = any(line[3] for line in lines)
+    compared = any(line[4] for line in lines)
+    if not intervals and not compared:
+        return []
+    sure = intervals and compared
+    rows = [[head, "figure", "%"]]
+    rows[0] += ["95 % interval"] if intervals else []
+    rows[0] += ["other", "difference"] if compared else []
+    rows[0] += ["95 % interval", "p"] if sure else []
+    for name, figure, value, pairs, comparison in lines:
+        row = [name, figure, _NONE if value is None else f"{scale * value:.2f}"]
+        if intervals:
+            row.append(_interval(pairs.get(figure), scale))
+        if compared:
+            row += _compared((comparison or {}).get(figure), scale, sure)
+        rows.append(row)
+    return _aligned(rows)
 
 
 def _percent(value: float | None) -> str:
