@@ -1,0 +1,444 @@
+"""The command ``kiltetl evaluate``: files in, files out, in this process and as a graph."""
+
+import bz2
+import gzip
+import json
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from kiltetl.pipelines.evaluate import dataset_of, language_in, main
+from kiltetl.schemas.records import Output, OutputMeta, Provenance, ProvenanceMeta, Task, TaskMeta
+from kiltetl.transforms.io import ShardWriter
+from kiltetl.transforms.metrics import kilt, mkqa
+
+
+def write(path: Path, *records: Any) -> str:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records).encode()
+    path.write_bytes({".gz": gzip.compress, ".bz2": bz2.compress}.get(path.suffix, bytes)(text))
+    return str(path)
+
+
+def gold(id: Any, answer: str, *pages: str) -> dict[str, Any]:
+    provenance = [{"wikipedia_id": page, "title": f"T{page}"} for page in pages]
+    return {"id": id, "input": "a question", "output": [{"answer": answer, "provenance": provenance}]}
+
+
+def guess(id: Any, answer: str | None, *pages: str) -> dict[str, Any]:
+    return {"id": id, "output": [{"answer": answer, "provenance": [{"wikipedia_id": page} for page in pages]}]}
+
+
+def run(*arguments: str) -> int:
+    return main(list(arguments))
+
+
+GOLDS = [gold(1, "x", "7"), gold(2, "y z", "8", "9"), gold(3, "w", "7")]
+GUESSES = [guess(3, "v", "1", "7"), guess(1, "X", "7"), guess(2, "y", "8", "1")]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, str]:
+    return {
+        "gold": write(tmp_path / "nq-dev-kilt.jsonl", *GOLDS),
+        "predictions": write(tmp_path / "predictions.jsonl", *GUESSES),
+        "output": str(tmp_path / "out"),
+    }
+
+
+def arguments(files: dict[str, str]) -> list[str]:
+    return [part for name, value in files.items() for part in (f"--{name}", value)]
+
+
+def read(folder: str | Path, name: str = "metrics.json") -> Any:
+    text = (Path(folder) / name).read_text()
+    assert "NaN" not in text
+    return json.loads(text)
+
+
+# --------------------------------------------------------------------------------------------
+# kilt
+
+
+def test_what_is_written(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("kilt", *arguments(files), "--bootstrap", "50") == 0
+    shown = capsys.readouterr().out
+    assert "\033" not in shown
+    assert re.search(r"nq +3 +em +33\.33 +50\.00 +66\.67 +33\.33", shown)
+    assert "metric:kilt|mode:official|" in shown
+    summary = read(files["output"])
+    found = summary["datasets"]["nq"]
+    assert found["metrics"] == kilt.evaluate(GOLDS, GUESSES).metrics
+    assert found["leading_metric"] == "em"
+    assert set(found["intervals"]) == set(found["metrics"])
+    assert summary["bootstrap"] == {"samples": 50, "seed": 12345, "confidence": 0.95}
+    assert summary["signature"].endswith("|bootstrap:50,seed:12345")
+    table = pq.read_table(Path(files["output"]) / "per_example.parquet")
+    assert table.column("id").to_pylist() == ["1", "2", "3"]
+    assert table.column("dataset").to_pylist() == ["nq"] * 3
+    for name, value in found["metrics"].items():
+        assert sum(table.column(name).to_pylist()) / 3 == pytest.approx(value)
+    assert table.column("evidence_pages").to_pylist() == [1, 2, 1]
+    assert table.schema.field("answer_words").metadata[b"description"]
+    page = (Path(files["output"]) / "report.html").read_text()
+    assert "http" not in page.replace("http-equiv", "")
+    assert "<script" not in page
+    assert page.count("<svg") == 2
+
+
+def test_pictures(files: dict[str, str]) -> None:
+    pytest.importorskip("matplotlib")
+    assert run("kilt", *arguments(files), "--quiet") == 0
+    pictures = sorted((Path(files["output"]) / "pictures").iterdir())
+    assert [path.name for path in pictures] == ["nq_answer_length.png", "nq_evidence_size.png"]
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in pictures)
+
+
+def test_without_matplotlib_the_pictures_are_in_the_page(
+    files: dict[str, str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
+    assert run("kilt", *arguments(files)) == 0
+    assert "kiltetl[plots]" in capsys.readouterr().out
+    assert not (Path(files["output"]) / "pictures").exists()
+
+
+@pytest.mark.parametrize("suffix", [".jsonl.gz", ".jsonl.bz2"])
+def test_compressed_files_give_the_same(files: dict[str, str], tmp_path: Path, suffix: str) -> None:
+    assert run("kilt", *arguments(files), "--quiet") == 0
+    packed = {
+        "gold": write(tmp_path / f"nq{suffix}", *GOLDS),
+        "predictions": write(tmp_path / f"p{suffix}", *GUESSES),
+        "output": str(tmp_path / "packed"),
+    }
+    assert run("kilt", *arguments(packed), "--quiet") == 0
+    assert read(packed["output"]) == read(files["output"])
+
+
+def test_our_parquet_as_gold(files: dict[str, str], tmp_path: Path) -> None:
+    path = tmp_path / "tasks" / "nq" / "validation-00000-of-00001.parquet"
+    path.parent.mkdir(parents=True)
+    with ShardWriter(str(path), Task) as writer:
+        for record in GOLDS:
+            outputs = []
+            for output in record["output"]:
+                spans = tuple(
+                    Provenance(None, None, None, None, None, ProvenanceMeta(), None, p["title"], p["wikipedia_id"])
+                    for p in output["provenance"]
+                )
+                outputs.append(Output(output["answer"], OutputMeta(), spans))
+            outputs.append(Output("alias", OutputMeta(), None))
+            writer.write(Task(str(record["id"]), record["input"], TaskMeta(), tuple(outputs), "nq", "validation", "en"))
+    with_alias = [r | {"output": [*r["output"], {"answer": "alias"}]} for r in GOLDS]
+    found = files | {"gold": str(tmp_path / "tasks")}
+    assert run("kilt", *arguments(found), "--quiet") == 0
+    assert read(files["output"])["datasets"]["nq"]["metrics"] == kilt.evaluate(with_alias, GUESSES).metrics
+    # null offsets are no keys: no record is ranked by paragraph
+    assert run("kilt", *arguments(found), "--quiet", "--rank-keys", "wikipedia_id,start_paragraph_id") == 0
+    assert read(files["output"])["datasets"]["nq"]["metrics"]["Rprec"] == 0.0
+
+
+def test_a_folder_gives_the_leaderboard(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("fever", "nq", "wow", "eli5"):
+        write(tmp_path / "gold" / f"{name}-dev-kilt.jsonl", *GOLDS)
+        write(tmp_path / "gold" / f"{name}-train-kilt.jsonl", *GOLDS)
+    for name in ("nq", "fever", "wow"):
+        write(tmp_path / "guess" / f"{name}.jsonl.gz", *GUESSES)
+    write(tmp_path / "guess" / "other.jsonl", *GUESSES)
+    status = run(
+        "kilt", "--gold", str(tmp_path / "gold"), "--predictions", str(tmp_path / "guess"), "--output", str(tmp_path)
+    )
+    assert status == 0
+    shown = capsys.readouterr()
+    assert re.findall(r"^(\w+) +3 +(\w+) ", shown.out, re.MULTILINE) == [
+        ("fever", "accuracy"),
+        ("nq", "em"),
+        ("wow", "f1"),
+    ]
+    assert "eli5: no predictions, left out" in shown.err
+    assert "other.jsonl: left out" in shown.err
+    assert "nq: the dev split is taken" in shown.out
+    assert list(read(tmp_path)["datasets"]) == ["fever", "nq", "wow"]
+
+
+def test_two_systems_are_compared(files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = write(tmp_path / "other.jsonl", *(guess(id, "x") for id in (1, 2, 3)))
+    assert run("kilt", *arguments(files), "--compare", other, "--seed", "3") == 0
+    compared = read(files["output"])["datasets"]["nq"]["comparison"]["f1"]
+    ours, theirs = (kilt.evaluate(GOLDS, g).metrics["f1"] for g in (GUESSES, [guess(i, "x") for i in (1, 2, 3)]))
+    assert (compared["other"], compared["difference"]) == (pytest.approx(theirs), pytest.approx(ours - theirs))
+    assert 0 < compared["p_value"] <= 1
+    assert "difference" in capsys.readouterr().out
+
+
+def test_strict_says_so(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("kilt", *arguments(files), "--strict") == 0
+    shown = capsys.readouterr().out
+    assert "mode:strict" in shown
+    assert "strict mode" in shown
+    assert read(files["output"])["mode"] == "strict"
+    assert "Strict mode" in (Path(files["output"]) / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("golds", "guesses", "message"),
+    [
+        (GOLDS, GUESSES[:2], r"p\.jsonl: there is no prediction for id '2'"),
+        (GOLDS, [*GUESSES, GUESSES[0]], r"p\.jsonl: there is more than one prediction for id '3'"),
+        ([*GOLDS, GOLDS[0]], GUESSES, r"nq\.jsonl: the gold ids are not unique for id '1'"),
+        (GOLDS, [*GOLDS[:2], {"id": 3, "output": [{}, {}]}], r"p\.jsonl, line 3: .*id '3' has 2 outputs"),
+        (GOLDS, [{"answer": "x"}], r"p\.jsonl, line 1: prediction record 1 has no id"),
+        ([{"id": 1, "output": "x"}], GUESSES, r"nq\.jsonl, line 1: the gold record '1': its output is 'x'"),
+    ],
+)
+@pytest.mark.parametrize("beam", [False, True])
+def test_errors_name_file_and_id(
+    golds: Any, guesses: Any, message: str, beam: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = {
+        "gold": write(tmp_path / "nq.jsonl", *golds),
+        "predictions": write(tmp_path / "p.jsonl", *guesses),
+        "output": str(tmp_path / "out"),
+    }
+    assert run("kilt", *arguments(given), "--quiet", *(["--"] if beam else [])) == 2
+    error = capsys.readouterr().err
+    if beam:  # there a record is scored after the join, where its line is no longer known
+        message = message.replace(r"p\.jsonl, line 3: .*id", "nq: .*id")
+    assert re.search(message, error), error
+    assert error.count("\n") == 1
+    assert not (tmp_path / "out" / "metrics.json").exists()
+
+
+def test_a_line_that_is_no_json_is_named(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    with open(files["predictions"], "a") as stream:
+        stream.write("\n{'id': 1}\n")
+    assert run("kilt", *arguments(files)) == 2
+    assert "predictions.jsonl, line 5: not JSON" in capsys.readouterr().err
+
+
+def test_text_file_conventions(tmp_path: Path) -> None:
+    """A byte-order mark, blank lines and a line separator within a text."""
+    one = json.dumps(guess(1, "a\u2028b"), ensure_ascii=False)
+    (tmp_path / "p.jsonl").write_bytes(f"\ufeff{one}\r\n\n".encode())
+    golds = write(tmp_path / "nq.jsonl", gold(1, "a b"))
+    assert run("kilt", "--gold", golds, "--predictions", str(tmp_path / "p.jsonl"), "--output", str(tmp_path)) == 0
+    assert read(tmp_path)["datasets"]["nq"]["metrics"]["em"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "say what to evaluate"),
+        (("squad",), "say what to evaluate"),
+        (("kilt", "--gold", "nowhere.jsonl", "--predictions", "x"), "nowhere.jsonl"),
+        (("kilt", "--gold", "x"), "--predictions"),
+        (("kilt", "--gold", "x", "--predictions", "x", "--ks", "0"), "'0' is not a whole number"),
+        (("kilt", "--gold", "x", "--predictions", "x", "--", "--direct_num_workers=2"), "--output DIR"),
+        (("mkqa", "--gold", "x", "--predictions", "x", "--language", "nb"), "Norwegian is no"),
+    ],
+)
+def test_errors_of_the_command_line(
+    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_dry_run_writes_nothing(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("kilt", *arguments(files), "--dry-run") == 0
+    assert "would read" in capsys.readouterr().out
+    assert not Path(files["output"]).exists()
+
+
+def test_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--help") == 0
+    assert "kilt|mkqa" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("a/nq-dev-kilt.jsonl", "nq"),
+        ("structured_zeroshot-dev-kilt.jsonl.gz", "structured_zeroshot"),
+        ("triviaqa-dev_id-kilt.jsonl", "triviaqa"),
+        ("tasks/hotpotqa/validation-00000-of-00001.parquet", "hotpotqa"),
+        ("wow_predictions.jsonl", None),
+        ("unique.jsonl", None),
+    ],
+)
+def test_datasets_by_file_name(path: str, name: str | None) -> None:
+    assert dataset_of(path) == (name if name or "wow" not in path else "wow")
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        ("p/en.jsonl", "en"),
+        ("en_prediction.jsonl", "en"),
+        ("zh-CN.jsonl.gz", "zh_cn"),
+        ("mkqa.zh_tw.jsonl", "zh_tw"),
+        ("predictions-no.jsonl", "no"),
+        ("all.jsonl", None),
+    ],
+)
+def test_languages_by_file_name(path: str, code: str | None) -> None:
+    assert language_in(path) == code
+
+
+# --------------------------------------------------------------------------------------------
+# mkqa
+
+
+@pytest.fixture
+def mkqa_files(tmp_path: Path) -> dict[str, str]:
+    choose = random.Random(1)
+    words = ["x", "y", "the z", "w v", ""]
+    golds, guesses = [], {"en": [], "zh_cn": [], "no": []}  # type: ignore[var-annotated]
+    for i in range(40):
+        answers = {
+            language: [{"type": "entity", "text": choose.choice([*words[:4], None])}] for language in mkqa.LANGUAGES
+        }
+        golds.append({"example_id": i, "queries": {}, "answers": answers})
+        for of in guesses.values():
+            prediction = {"example_id": str(i), "prediction": choose.choice(words), "binary_answer": None}
+            of.append(prediction | {"no_answer_prob": choose.choice((0.1, 0.4, choose.random()))})
+    for of in guesses.values():
+        choose.shuffle(of)
+    write(tmp_path / "p" / "en.jsonl", *guesses["en"])
+    write(tmp_path / "p" / "zh-CN.jsonl.gz", *guesses["zh_cn"])
+    write(tmp_path / "p" / "no.jsonl", *guesses["no"])
+    return {
+        "gold": write(tmp_path / "mkqa.jsonl.gz", *golds),
+        "predictions": str(tmp_path / "p"),
+        "output": str(tmp_path / "out"),
+    }
+
+
+def test_mkqa_writes_the_same_kinds_of_files(mkqa_files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("mkqa", *arguments(mkqa_files), "--verbose", "--bootstrap", "20") == 0
+    shown = capsys.readouterr()
+    assert "macro average (3 of 26)" in shown.out
+    assert "over 3 of 26 languages; missing: ar, da, de" in shown.err
+    summary = read(mkqa_files["output"])
+    assert list(summary["languages"]) == ["en", "no", "zh_cn"]
+    assert set(summary["languages"]["no"]["metrics"]) == {*mkqa.BEST, *mkqa.PLAIN}
+    assert len(summary["macro_average"]["missing"]) == 23
+    rows = pq.read_table(Path(mkqa_files["output"]) / "per_example.parquet").to_pylist()
+    assert len(rows) == 3 * 40
+    for language in ("en", "no"):
+        mine = [row for row in rows if row["language"] == language]
+        found = summary["languages"][language]["metrics"]
+        assert round(100 * sum(row["best_em"] for row in mine) / 40, 2) == found["best_em"]
+        assert round(100 * sum(row["f1"] for row in mine) / 40, 2) == found["f1"]
+    assert (Path(mkqa_files["output"]) / "report.html").read_text().count("<svg") == 6
+
+
+def test_mkqa_of_one_language(mkqa_files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    one = mkqa_files | {"predictions": str(Path(mkqa_files["predictions"]) / "zh-CN.jsonl.gz")}
+    assert run("mkqa", *arguments(one)) == 0
+    assert list(read(one["output"])["languages"]) == ["zh_cn"]
+    assert "best_em" in capsys.readouterr().out
+    assert run("mkqa", *arguments(mkqa_files), "--language", "zh-CN") == 0
+    Path(one["predictions"]).rename(Path(one["output"]) / "mine.jsonl.gz")
+    unnamed = one | {"predictions": str(Path(one["output"]) / "mine.jsonl.gz")}
+    assert run("mkqa", *arguments(unnamed)) == 2
+    assert "--language" in capsys.readouterr().err
+    assert run("mkqa", *arguments(unnamed), "--language", "zh_cn") == 0
+
+
+def test_mkqa_names_a_file_of_another_language(
+    mkqa_files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "p" / "nb.jsonl", {})
+    assert run("mkqa", *arguments(mkqa_files)) == 2
+    assert "'nb' is no language of MKQA; Norwegian is no" in capsys.readouterr().err
+
+
+def test_mkqa_names_the_line(mkqa_files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "p" / "en.jsonl", {"example_id": 1, "prediction": "x", "binary_answer": True})
+    for beam in ([], ["--"]):
+        assert run("mkqa", *arguments(mkqa_files), "--quiet", *beam) == 2
+        assert "en.jsonl, line 1: id '1': binary_answer is True" in capsys.readouterr().err
+
+
+# --------------------------------------------------------------------------------------------
+# As a graph
+
+
+def _same_files(left: Path, right: Path) -> None:
+    assert read(left) == read(right)
+    assert pq.read_table(left / "per_example.parquet").equals(pq.read_table(right / "per_example.parquet"))
+    assert (left / "report.html").read_bytes() == (right / "report.html").read_bytes()
+    assert sorted(path.name for path in left.iterdir()) == sorted(path.name for path in right.iterdir())
+
+
+def test_kilt_on_beam_gives_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gold and predictions in shards, two systems, extra ids, several buckets."""
+    monkeypatch.setattr("kiltetl.transforms.stages.evaluation.BUCKET_BYTES", 500)
+    choose = random.Random(2)
+    golds = [gold(i, choose.choice(("x", "y z", "The")), *choose.sample("123456", 2)) for i in range(60)]
+    systems = []
+    for _ in range(2):
+        guesses = [guess(i, choose.choice(("x", "y", None, "")), *choose.sample("123456", 4)) for i in range(60)]
+        systems.append(choose.sample(guesses, 60))
+    for number in range(3):
+        write(tmp_path / "gold" / f"nq-{number}.jsonl", *golds[number * 20 : number * 20 + 20])
+        write(tmp_path / "p" / f"part-{number}.jsonl", *systems[0][number::3], guess(f"extra{number}", "x"))
+    other = write(tmp_path / "other.jsonl", *systems[1])
+    for name, beam in (("here", []), ("beam", ["--"])):
+        status = run(
+            "kilt", "--gold", str(tmp_path / "gold"), "--predictions", str(tmp_path / "p" / "*"),
+            "--compare", other, "--bootstrap", "20", "--output", str(tmp_path / name), "--quiet", *beam,
+        )  # fmt: skip
+        assert status == 0
+    _same_files(tmp_path / "here", tmp_path / "beam")
+    found = read(tmp_path / "beam")["datasets"]["nq"]
+    assert found["metrics"] == kilt.evaluate(golds, systems[0]).metrics
+    assert found["extra_ids"] == ["extra0", "extra1", "extra2"]
+
+
+@pytest.mark.parametrize("strict", [[], ["--strict"]])
+def test_mkqa_on_beam_gives_the_same_files(mkqa_files: dict[str, str], tmp_path: Path, strict: list[str]) -> None:
+    for name, beam in (("here", []), ("beam", ["--"])):
+        given = mkqa_files | {"output": str(tmp_path / name)}
+        assert run("mkqa", *arguments(given), "--quiet", "--verbose", *strict, *beam) == 0
+    _same_files(tmp_path / "here", tmp_path / "beam")
+
+
+def test_beam_names_many_missing_ids_as_the_process_does(
+    files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(Path(files["gold"]), *(gold(i, "x") for i in range(30)))
+    write(Path(files["predictions"]), guess(7, "x"))
+    errors = []
+    for beam in ([], ["--"]):
+        assert run("kilt", *arguments(files), "--quiet", *beam) == 2
+        errors.append(capsys.readouterr().err)
+    assert errors[0] == errors[1]
+    assert "there is no prediction for 29 ids: '0', '1', '2', '3', '4', …" in errors[0]
+
+
+def test_the_oracle_through_the_command(shared: Path, tmp_path: Path) -> None:
+    folder = shared / "oracle" / "kilt_eval" / "case2"
+    expected = json.loads((folder / "expected.json").read_text())["retrieval:wikipedia_id"]
+    for beam in ([], ["--"]):
+        given = {
+            "gold": str(folder / "gold.jsonl"),
+            "predictions": str(folder / "guess.jsonl"),
+            "dataset": "nq",
+            "output": str(tmp_path),
+        }
+        assert run("kilt", *arguments(given), "--quiet", *beam) == 0
+        found = read(tmp_path)["datasets"]["nq"]["metrics"]
+        assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-9)
+
+
+def test_200_000_records_without_evidence_take_seconds() -> None:
+    """The join of ids is linear; the released one takes seconds for 20,000."""
+    golds = ({"id": i, "output": [{"answer": "x"}]} for i in range(200_000))
+    guesses = ({"id": i, "output": [{"answer": "x"}]} for i in reversed(range(200_000)))
+    assert kilt.evaluate(golds, guesses).metrics["em"] == 1.0
