@@ -55,11 +55,13 @@ def _character(found: "re.Match[str]") -> str:
 
 
 _SPACE_IN_FRONT = re.compile(f"({LINK}[0-9]+{LABEL})([ {HOLE}]+)")
+_ENDS_OF_ANCHOR: Final = (f"{LABEL} ", f" {LINK_END}", f"{LABEL}{HOLE}", f"{HOLE}{LINK_END}")
 _EMPTY_ANCHOR = re.compile(f"{LINK}[0-9]+{LABEL}{LINK_END}")
 _SPACE_AT_END = re.compile(f"([ {HOLE}]+){LINK_END}")
 
 _WORD = re.compile(r"[^\W_]")
 _CLOSING: Final = {"(": ")", "[": "]"}
+_NEEDS_CARE: Final = " ([)],;:.!?"
 _ENDS_MARK: Final = frozenset([*" \"'”’)]", "", LINK, LINK_END])
 
 
@@ -72,6 +74,11 @@ def _mended(text: str) -> str:
     done: list[str] = []
     left, *pieces = text.split(HOLE)
     for right in pieces:
+        if left and right and left[-1] not in " ([" and right[0] == " " and right[1:2] not in _NEEDS_CARE:
+            # the common case: a reference behind a word or a full stop
+            done.append(left)
+            left = right
+            continue
         while True:
             before, after = left.rstrip(" "), right.lstrip(" ")
             spaced = len(before) < len(left) or len(after) < len(right)
@@ -122,7 +129,7 @@ def clean(marked: str, linker: Linker) -> tuple[str, tuple[Anchor, ...]]:
         marked = _INVISIBLE.sub("", marked)
     marked = _single_spaced(marked)
     holed = HOLE in marked
-    if LINK in marked and (holed or f"{LABEL} " in marked or f" {LINK_END}" in marked):
+    if LINK in marked and any(ends in marked for ends in _ENDS_OF_ANCHOR):
         # space and holes at the ends of an anchor stand outside of it
         marked = _SPACE_AT_END.sub(rf"{LINK_END}\1", _SPACE_IN_FRONT.sub(r"\2\1", marked))
         marked = _single_spaced(marked)

@@ -28,10 +28,7 @@ _DROPPED: Final = frozenset(
 _LITERAL: Final = frozenset(["nowiki", "pre", "math", "chem"])
 _VERSE: Final = frozenset(["poem", "lines"])
 
-_OPENER = re.compile(
-    "<(?:!--|(" + "|".join(sorted(_DROPPED | _LITERAL | _VERSE, key=len, reverse=True)) + r")(?=[\s>]|/>))",
-    re.IGNORECASE,
-)
+_OPENER = re.compile(r"<(?:!--|([A-Za-z]+)(?=[\s>]|/>))")
 _CLOSERS = {tag: re.compile(rf"</{tag}\s{{0,99}}>", re.IGNORECASE) for tag in _DROPPED | _LITERAL | _VERSE}
 _INCLUSION = re.compile(r"</?(?:noinclude|onlyinclude)\s{0,99}/?>", re.IGNORECASE)
 _REFERENCE = re.compile("&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
@@ -70,6 +67,9 @@ def opaque(text: str, decode: Callable[[str], str], keep_math: bool = True) -> s
             found = opener(text, end)
             continue
         tag = tag.lower()
+        if tag not in _CLOSERS:
+            found = opener(text, found.end())
+            continue
         out.append(text[position:start])
         bracket = -1 if ">" in never_closed else text.find(">", found.end())
         if bracket < 0:
@@ -226,6 +226,7 @@ def _cell(text: str) -> str:
 # Links
 
 _BRACKETS = re.compile(r"\[\[+|\]\]+")
+_DOUBLED_BRACKETS = re.compile(r"\[\[+|\]\]+")
 _PREFIX = re.compile(r"[ _\t]*([^\s\[\]{}|<>#:][^\[\]{}|<>#:\n]{0,30}?)[ _\t]*:")
 _GONE_LINE = re.compile(rf"\n(?:[ \t]*{GONE})+[ \t]*(?=\n|\Z)")
 _LONGEST_CAPTION: Final = 20_000
@@ -263,8 +264,6 @@ def links(text: str, prefixes: Prefixes, categories: list[str]) -> str:
     """
     if "[[" not in text:
         return text
-    if "''" in text:
-        text = _QUOTED_TARGET.sub(lambda found: found[0].replace("''", "&#39;&#39;"), text)
     special = _special_links(text, prefixes)
     if special is not None:
         plain = _edited(text, [(start, end, HOLE if name is None else GONE) for start, end, name in special])
@@ -274,7 +273,6 @@ def links(text: str, prefixes: Prefixes, categories: list[str]) -> str:
     return _balanced_links(text, prefixes, categories)
 
 
-_QUOTED_TARGET = re.compile(r"\[\[[^\[\]|\n']*(?:'[^\[\]|\n']+)*''[^\[\]|\n]*(?=\||\]\])")
 _SPECIAL = re.compile(r"\[\[[ _\t]*[^\s\[\]{}|<>#:][^\[\]{}|<>#:\n]{0,30}:")
 
 
@@ -293,12 +291,13 @@ def _special_links(text: str, prefixes: Prefixes) -> list[tuple[int, int, str | 
         if kind == "page":
             continue
         depth = 0
-        for brackets in _BRACKETS.finditer(text, start):
-            if brackets.end() - brackets.start() != 2:
+        for brackets in _DOUBLED_BRACKETS.finditer(text, start):
+            pairs, single = divmod(brackets.end() - brackets.start(), 2)
+            if single:
                 return None
-            depth += 1 if brackets[0] == "[[" else -1
-            if depth == 0:
-                position = brackets.end()
+            depth += pairs if text[brackets.start()] == "[" else -pairs
+            if depth <= 0:
+                position = brackets.end() + 2 * depth
                 break
         else:
             return None

@@ -29,6 +29,9 @@ from kiltetl.transforms.wikitext.marks import AMPERSAND, EDGE, HEADING, HOLE, LA
 # Bold and italics
 
 _QUOTES = re.compile("''+")
+_QUOTED_TARGET = re.compile(r"\[\[[^\[\]|\n']*(?:'[^\[\]|\n']+)*''[^\[\]|\n]*(?=\||\]\])")
+_ITALIC: Final = "''"
+_BOLD: Final = "'''"
 
 
 def without_quotes(text: str) -> str:
@@ -44,8 +47,14 @@ def _line_without_quotes(line: str) -> str:
     Where bold and italics are both odd, one bold was meant as an apostrophe before italics: the first after a
     word of one letter, else the first after a longer word, else the first after a space.
     """
+    if "[[" in line:
+        line = _QUOTED_TARGET.sub(lambda found: found[0].replace("''", "&#39;&#39;"), line)
+    marks = _QUOTES.findall(line)
+    twos, threes = marks.count(_ITALIC), marks.count(_BOLD)
+    if twos + threes == len(marks) and not (twos % 2 and threes % 2):
+        return _QUOTES.sub(EDGE, line)
     pieces = _QUOTES.split(line)
-    runs = [len(run) for run in _QUOTES.findall(line)]
+    runs = [len(mark) for mark in marks]
     kept = [1 if run == 4 else max(run - 5, 0) for run in runs]
     styles = [3 if run == 4 else min(run, 5) for run in runs]
     italic = sum(style in (2, 5) for style in styles)
@@ -232,11 +241,12 @@ _PROTOCOL: Final = (
     r"|(?:mailto|news|tel|sip|sips|geo|magnet|urn|xmpp|bitcoin|sms):"
 )
 _AT_ADDRESS = re.compile(_PROTOCOL, re.IGNORECASE)
+_LINK_TO_ADDRESS = re.compile(rf"\[\[(?:{_PROTOCOL})", re.IGNORECASE)
 _EXTERNAL = re.compile(rf"\[((?:{_PROTOCOL})[^\s\[\]<>\"]+)(?:[ \t]+([^\[\]\n]*))?\]", re.IGNORECASE)
 _ADDRESS_END = re.compile(f"{EDGE}|{HOLE}|{LINK}|{AMPERSAND}(?:lt|#9[13]);")
 _PREFIX = re.compile(r"\s{0,9}:?\s{0,9}([A-Za-z0-9][\w.-]{0,30})\s{0,9}:")
 _ANCHOR_MARKS = re.compile(f"{LINK}[0-9]+{LABEL}|{LINK_END}")
-_SIMPLE_TARGET = re.compile(r"[A-Z][A-Za-z0-9(),'\-]*(?: [A-Za-z0-9(),'\-]+)*")
+_SIMPLE_TARGET = re.compile(r"[A-Za-z][A-Za-z0-9(),'\-]*(?: [A-Za-z0-9(),'\-]+)*")
 # what no title may hold once it is decoded (MediaWiki: $wgLegalTitleChars, percent-encoding, references, dots)
 _ILLEGAL = re.compile(
     r"[\[\]{}<>|\n\x00-\x1f]|%[0-9A-Fa-f]{2}|&(?:#[0-9]+|#[xX][0-9A-Fa-f]+|[A-Za-z0-9]+);|~~~|(?:^|/)\.\.?(?:/|$)|^\s*:\s*:"
@@ -259,16 +269,33 @@ class Linker:
         """The line with its links replaced: marks around the text of an anchor, the text alone of others."""
         if "[" not in line:
             return line
-        if not self._strict:
-            first = len(self.targets)
-            shown, count = self._plain_link.subn(self._plain, line)
-            if count * 2 == line.count("[") and count * 2 == line.count("]"):
-                return shown
-            del self.targets[first:]
-        return self._parsed(line)
+        shown = None if self._strict else self._plain_links(line)
+        if shown is not None:
+            return shown
+        line = with_literal_brackets(line)
+        if "[" not in line:
+            return line
+        shown = None if self._strict else self._plain_links(line)
+        return self._parsed(line) if shown is None else shown
+
+    def _plain_links(self, line: str) -> str | None:
+        """The fast lane: the line with its links replaced if every bracket in it is one of a plain link."""
+        if "//" in line and _LINK_TO_ADDRESS.search(line):
+            return None
+        first = len(self.targets)
+        shown, count = self._plain_link.subn(self._plain, line)
+        if count * 2 == line.count("[") and count * 2 == line.count("]"):
+            return shown
+        del self.targets[first:]
+        return None
 
     def _plain(self, found: "re.Match[str]") -> str:
         target, label, trail = found.groups()
+        known = self._known.get(target)
+        if label and known.__class__ is Target:
+            # what nearly all links are: seen before on this page, with a label
+            self.targets.append(known)
+            return f"{LINK}{len(self.targets) - 1}{LABEL}{label}{trail}{LINK_END}"
         return self._anchor(target, label, trail)
 
     def _anchor(self, target: str, label: str | None, trail: str = "") -> str:
@@ -292,8 +319,9 @@ class Linker:
     def _target(self, written: str) -> Target | Literal["elsewhere", "illegal"]:
         """Where a target leads, if to another page of the wiki."""
         if _SIMPLE_TARGET.fullmatch(written):
-            # nothing to decode, to part or to fold: the target is its own normal form
-            return Target(written, None, written) if written != self._own_title else "elsewhere"
+            # nothing to decode, to part or to fold but the first letter
+            title = written[0].upper() + written[1:] if self._site.first_letter else written
+            return Target(written, None, title) if title != self._own_title else "elsewhere"
         text = unquote(written) if "%" in written else written
         text = html.unescape(text) if "&" in text else text
         page, hash_mark, _ = text.partition("#")
@@ -313,9 +341,6 @@ class Linker:
 
     def _parsed(self, line: str) -> str:
         """A line with links that are not plain, by mwparserfromhell."""
-        line = with_literal_brackets(line)
-        if "[" not in line:
-            return line
         if len(line) > _LONGEST_LINE:
             self.guards += 1
             line = _EXTERNAL.sub(lambda found: found[2] or HOLE, line)
@@ -366,7 +391,7 @@ def _patterns(letters: str) -> tuple["re.Pattern[str]", "re.Pattern[str]"]:
     """A plain link with its trail, and a trail behind the marks of an anchor, for a wiki's trail letters."""
     trail = f"[{letters}]" if letters else "(?!)"
     marks = f"{LINK}-{HOLE}{HEADING}-{AMPERSAND}"
-    target = rf"(?!(?:[A-Za-z]{{2,9}}:)?//)[^\[\]|<>{{}}\n{EDGE}{marks}]+"
+    target = rf"[^\[\]|<>{{}}\n{EDGE}{marks}]+"
     return (
         re.compile(rf"\[\[({target})(?:\|([^\[\]\n{marks}]*))?\]\]({trail}*)"),
         re.compile(f"{LINK_END}({trail}+)"),
