@@ -93,7 +93,7 @@ class TaskJob:
         return len(self.sources) if self.dataset.key is None else bucket_count(self.sources)
 
     def staged(self, name: str) -> str:
-        return io.join(self.output, "staging", self.dataset.name, self.split, name)
+        return io.join(self.output, f"staging-{self.dataset.name}-{self.split}", name)
 
 
 class Ref(NamedTuple):

@@ -1,0 +1,110 @@
+"""From a dump to Parquet, end to end: MB of XML a second and core, the gain of two workers, stage by stage.
+
+The dump is generated in the English Wikipedia's shape (see generate.py). CPU seconds are those of all
+processes of a run, start-up included, so a busy machine changes them less than the wall clock.
+"""
+
+import argparse
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import conftest  # noqa: F401  (the import name)
+from generate import write_dump
+
+ROOT = Path(__file__).resolve().parents[1]
+LAUNCH = (
+    "import sys; sys.path.insert(0, 'tests'); import conftest\n"
+    "from kiltetl.pipelines.knowledge_source import main\n"
+    "if __name__ == '__main__': sys.exit(main(sys.argv[1:]))"
+)
+
+
+def timed(arguments: list[str]) -> tuple[float, float, float]:
+    """(wall seconds, CPU seconds, peak memory of the largest process in MB) of one run."""
+    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "launch.py"
+        script.write_text(LAUNCH.replace("'tests'", repr(str(ROOT / "tests"))))
+        subprocess.run([sys.executable, str(script), *arguments, "--quiet"], cwd=ROOT, check=True)
+    wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return wall, cpu, after.ru_maxrss / 1024
+
+
+def stages(dump: Path, folder: Path) -> dict[str, float]:
+    """CPU seconds of each stage, in this process, one after the other."""
+    from kiltetl.pipelines.knowledge_source import Settings, plan
+    from kiltetl.schemas.records import ParagraphRow, RawPage
+    from kiltetl.transforms import io
+    from kiltetl.transforms.redirects import TitleIndex
+    from kiltetl.transforms.stages import knowledge_source as s
+    from kiltetl.transforms.wikitext import parse_page
+
+    job = plan(Settings((str(dump),), str(folder / "stages")))
+    spent: dict[str, float] = {}
+
+    def measure(name: str, start: float) -> None:
+        spent[name] = spent.get(name, 0) + time.process_time() - start
+
+    for part in job.parts:
+        start = time.process_time()
+        s.scan_part(part, job.staging)
+        measure("titles: bz2, XML, titles", start)
+    start = time.process_time()
+    resolved = s.resolve(job.parts, job.staging)
+    measure("redirects and index", start)
+    index = TitleIndex(io.map_arrow(str(folder / "stages" / "staging" / s.INDEX)))
+    for part in job.parts:
+        start = time.process_time()
+        pages = [p for p in s.read_part(part) if isinstance(p, RawPage) and p.namespace == 0 and p.redirect is None]
+        measure("pages: bz2, XML", start)
+        start = time.process_time()
+        parsed = [(page, parse_page(page.title, page.text)) for page in pages]
+        measure("pages: wikitext", start)
+        start = time.process_time()
+        rows = []
+        for page, found in parsed:
+            located = index.find(anchor.wikipedia_title for p in found.paragraphs for anchor in p.anchors)
+            rows += [ParagraphRow(str(page.page_id), page.title, s._resolved(p, located)) for p in found.paragraphs]
+        measure("pages: anchors' pages", start)
+        start = time.process_time()
+        with io.ShardWriter(str(folder / "rows.parquet"), ParagraphRow) as shard:
+            for row in rows:
+                shard.write(row)
+        measure("pages: Arrow, zstd, Parquet", start)
+    assert resolved["titles"]
+    return spent
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--megabytes", type=int, default=60, help="XML to generate (60)")
+    size = parser.parse_args().megabytes * 1_000_000
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        dump = folder / "wiki.xml.bz2"
+        total = write_dump(dump, size)
+        print(f"knowledge-source on {total / 1e6:.0f} MB of XML ({dump.stat().st_size / 1e6:.0f} MB of bz2)")
+        walls = {}
+        for workers in (1, 2):
+            arguments = ["--dump", str(dump), "--output", str(folder / f"ks{workers}"), "--workers", str(workers)]
+            wall, cpu, memory = timed([*arguments, "--part-mb", "2"])
+            walls[workers] = wall
+            print(
+                f"  {workers} worker(s): {wall:6.1f} s, {total / 1e6 / wall:5.1f} MB/s; {cpu:6.1f} s of CPU, "
+                f"{total / 1e6 / cpu:5.2f} MB/s a core; peak {memory:.0f} MB a process"
+            )
+        print(f"  two workers: {walls[1] / walls[2]:.2f} x one")
+        spent = stages(dump, folder)
+        whole = sum(spent.values())
+        for stage, seconds in spent.items():
+            print(f"  {stage:30s} {seconds:6.2f} s of CPU  {seconds / whole:5.1%}")
+        print(f"  {'all stages':30s} {whole:6.2f} s of CPU  {total / 1e6 / whole:5.2f} MB of XML a second and core")
+
+
+if __name__ == "__main__":
+    main()

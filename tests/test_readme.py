@@ -1,0 +1,130 @@
+"""The README tells the truth: what it shows is what the example build makes and the code says.
+
+``python tests/test_readme.py`` writes the parts between its begin and end marks anew.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":
+    import conftest  # noqa: F401  (the import name)
+
+import pyarrow.parquet as pq
+import pytest
+
+from kiltetl.pipelines import build, cli
+from kiltetl.schemas.arrow import markdown_of
+from kiltetl.schemas.records import PageRow, ParagraphRow, Reject, Task, TitleRow
+from kiltetl.transforms.datasets import DATASETS
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+TABLES = {"paragraphs": ParagraphRow, "pages": PageRow, "titles": TitleRow, "rejects": Reject, "tasks": Task}
+
+
+def build_example(output: Path) -> str:
+    """Run the example build into a folder; what it prints."""
+    config = (ROOT / "examples" / "build.toml").read_text()
+    text = re.sub(r'^output = ".*"', f"output = {json.dumps(str(output))}", config, flags=re.MULTILINE)
+    for name in ("miniwiki", "fever", "hotpotqa", "nq", "mkqa"):
+        text = text.replace(f'"{name}', f'"{ROOT / "examples" / name}')
+    (output / "build.toml").write_text(text.replace(f'dataset = "{ROOT / "examples"}/', 'dataset = "'))
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'tests')!r}); import conftest\n"
+         f"from kiltetl.pipelines.build import main; sys.exit(main([{str(output / 'build.toml')!r}]))"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout.replace(str(output), "out").strip()
+
+
+def example_rows(output: Path) -> dict[str, Any]:
+    """The rows that the README shows."""
+    source = output / "knowledge_source"
+    rows = {name: pq.read_table(next(source.glob(f"{name}-*"))).to_pylist() for name in TABLES if name != "tasks"}
+    task = pq.read_table(next((output / "tasks" / "hotpotqa").glob("validation-*"))).to_pylist()[0]
+    return {
+        "paragraphs": next(row for row in rows["paragraphs"] if row["paragraph_id"] == 5),
+        "pages": rows["pages"][0],
+        "titles": next(row for row in rows["titles"] if row["is_redirect"] and row["fragment"]),
+        "rejects": rows["rejects"][0],
+        "tasks": _without_nulls(task),
+    }
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_nulls(inner) for key, inner in value.items() if inner is not None}
+    return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
+
+
+def blocks(output: Path) -> dict[str, str]:
+    """What stands between the marks of the README, by name."""
+    found = {"build": f"```\n{build_example(output)}\n```"}
+    for name, row in example_rows(output).items():
+        found[f"row {name}"] = f"```json\n{json.dumps(row, ensure_ascii=False, indent=1)}\n```"
+        found[f"table {name}"] = markdown_of(TABLES[name]).strip()
+    lines = ["| name | task | files | licence |", "| --- | --- | --- | --- |"]
+    lines += [f"| `{d.name}` | {d.task} | <{d.homepage}> | {d.licence} |" for d in DATASETS.values()]
+    found["datasets"] = "\n".join(lines)
+    return found
+
+
+def replaced(text: str, found: dict[str, str]) -> str:
+    for name, block in found.items():
+        pattern = re.compile(rf"(<!-- begin {name} -->\n).*?(<!-- end {name} -->)", re.DOTALL)
+        assert pattern.search(text), name
+        text = pattern.sub(lambda match, block=block: f"{match[1]}{block}\n{match[2]}", text)
+    return text
+
+
+def test_what_the_readme_shows_is_what_comes_out(tmp_path: Path) -> None:
+    text = README.read_text()
+    assert replaced(text, blocks(tmp_path)) == text, "run: python tests/test_readme.py"
+
+
+def test_every_make_target_that_is_named_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in ("README.md", "CONTRIBUTING.md"):
+        named = re.findall(r"`?\bmake ([a-z-]+)", (ROOT / page).read_text())
+        assert {name for name in named if f"make {name}" in (ROOT / page).read_text()} & {"build", "test"}
+        assert set(re.findall(r"`make ([a-z-]+)", (ROOT / page).read_text())) <= targets
+
+
+def test_every_file_that_is_linked_exists() -> None:
+    for page in ("README.md", "CONTRIBUTING.md", "examples/README.md"):
+        for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text()):
+            assert target.startswith("https://") or (ROOT / page).parent.joinpath(target).exists(), target
+
+
+@pytest.mark.parametrize("command", ["build", "knowledge-source", "tasks", "report", "evaluate"])
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command in cli._HELP
+    try:
+        status = cli.main([command, "--help"])
+    except SystemExit as ended:  # argparse's own way
+        status = ended.code
+    assert status == 0
+    assert f"kiltetl {command}" in capsys.readouterr().out
+
+
+def test_options_in_the_readme_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    text = README.read_text()
+    known = set()
+    for command in ("knowledge-source", "tasks", "build", "report", "evaluate kilt", "evaluate mkqa"):
+        with pytest.raises(SystemExit):
+            cli.main([*command.split(), "--help"])
+        known |= set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
+    for line in re.findall(r"^kiltetl .*$", text, re.MULTILINE):
+        own = line.partition(" -- ")[0]
+        assert set(re.findall(r"(?<= )--[a-z][a-z-]+", own)) <= known, line
+    assert build.read_config(str(ROOT / "examples" / "build.toml"))["task"]
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        README.write_text(replaced(README.read_text(), blocks(Path(folder))))
