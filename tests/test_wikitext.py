@@ -24,7 +24,7 @@ from kiltetl.transforms.wikitext import Options, assemble, forms, inline, parse_
 from kiltetl.transforms.wikitext.convert import convert
 
 CASES = Path(__file__).parent / "wikitext"
-THEMES = ("paragraphs", "headings", "lists", "links", "inline", "braces", "tables", "pages")
+THEMES = ("paragraphs", "headings", "lists", "links", "inline", "braces", "tables", "pages", "reports")
 MARKS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
@@ -219,6 +219,11 @@ CONVERT = """
     1/2|in|mm ⇨ 1⁄2 inch (13 mm)
     3+1/2|in ⇨ 3+1⁄2 inches (89 mm)
     60|nmi ⇨ 60 nautical miles (110 km; 69 mi)
+    2.3|Moilbbl/d ⇨ 2.3 million barrels per day (370,000 m3/d)
+    57|koilbbl/d|abbr=on ⇨ 57 kbbl/d (9,100 m3/d)
+    85.4|Tcuft|km3 ⇨ 85.4 trillion cubic feet (2,420 km3)
+    30|mpgus ⇨ 30 miles per US gallon (7.8 L/100 km; 36 mpg‑imp)
+    5|C-change ⇨ 5 °C (9.0 °F)
     5|frobs ⇨ 5 frobs
     5|km|frobs ⇨ 5 kilometres
     about 5|km ⇨ about 5

@@ -7,6 +7,31 @@
 3. ``cut.tables``, ``cut.links``: tables, files, categories and links to other languages out
 4. ``inline``: switches, quotes and HTML tags out, blocks on lines of their own
 5. ``assemble.rows``: lines to rows, links through mwparserfromhell, clean text, offsets last
+
+What is text follows MediaWiki where it says so, and these rules where a choice was to be made:
+
+======================  =====================================================================================
+soft line breaks        joined with a space; <br> is a space too
+definition, indent      a paragraph each; of ``; term : definition`` both
+verse, preformatted     one paragraph a stanza or block
+quotations              paragraphs of their own, the author in one that begins with a dash
+tables                  left out, or a paragraph a row (option ``tables``)
+formulas                their TeX source, or nothing (option ``math``)
+code blocks             left out, as <syntaxhighlight>; <code> and <pre> are text
+references, galleries   left out, with files, thumbnails and their captions
+bold and italics        plain
+external links          their label, without anchor; an address without label only where it stands bare
+links to other wikis    their text, without anchor; to other languages, without a leading colon, nothing
+links to the page       their text, without anchor, be it ``[[#Section]]`` or the page's own title
+headings                kept with their links; those of empty sections only where a subsection has text
+white space             one space, whatever it was; invisible characters go, but for U+200C and U+200D
+openers without end     literal, as on the wiki; a table that is never closed ends at the next heading
+unknown templates       nothing, and nothing of what only made sense with them: ``()``, ``( ;``, a space
+                        before a comma; text that had no template is never touched so
+======================  =====================================================================================
+
+Bounds, counted in ``guards``: a template longer than 20,000 characters or deeper than 30 shows nothing; a
+line longer than 8,000 with links that are not plain is read without mwparserfromhell.
 """
 
 from collections.abc import Mapping
@@ -52,7 +77,8 @@ def parse_page(title: str, wikitext: str, site: Site = ENGLISH, options: Options
     text, unclosed_tables = cut.tables(expansion.text, options.tables == "cells")
     text = cut.links(text, _prefixes(site), categories)
     text, is_disambiguation = inline.without_switches(text)
-    text = inline.without_tags(inline.without_quotes(text))
+    text = inline.without_variants(inline.without_quotes(text), site.language)
+    text = inline.without_tags(text)
     paragraphs = assemble.rows(title, text, linker)
 
     return ParsedPage(

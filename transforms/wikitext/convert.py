@@ -34,6 +34,8 @@ length|dm|0.1|dm|decimetre||in
 length|cm|0.01|cm|centimetre||in
 length|mm|0.001|mm|millimetre||in
 length|µm um μm|1e-6|μm|micrometre||in
+length|Mm|1e6|Mm|megametre||mi
+length|Gm|1e9|Gm|gigametre||mi
 length|nm|1e-9|nm|nanometre||in
 length|mi mile miles|1609.344|mi|mile||km
 length|furlong|201.168|furlong|furlong||ft m
@@ -68,6 +70,8 @@ mass|oz|0.028349523125|oz|ounce||g
 mass|gr|0.00006479891|gr|grain||mg
 mass|st|6.35029318|st|stone|stone|lb kg
 mass|t tonne|1000|t|tonne||LT ST
+mass|MT metric_ton|1000|t|metric ton||LT ST
+mass|carat|0.0002|carat|carat||g
 mass|ST shortton|907.18474|short tons|short ton||LT t
 mass|LT longton|1016.0469088|long tons|long ton||t ST
 mass|ozt troy|0.0311034768|ozt|troy ounce||oz g
@@ -103,6 +107,14 @@ volume|imppt|0.00056826125|imp pt|imperial pint||L
 volume|USpt|0.000473176473|US pt|US pint||L
 volume|USqt|0.000946352946|US qt|US quart||L
 volume|oilbbl bbl|0.158987294928|bbl|barrel||m3
+volume|koilbbl kbbl|158.987294928|kbbl|thousand barrels|thousand barrels|m3
+volume|Moilbbl Mbbl MMbbl|158987.294928|MMbbl|million barrels|million barrels|m3
+volume|Goilbbl Gbbl|158987294.928|Gbbl|billion barrels|billion barrels|m3
+volume|Mcuft|28316.846592|million cu ft|million cubic feet|million cubic feet|m3
+volume|Gcuft|28316846.592|billion cu ft|billion cubic feet|billion cubic feet|m3
+volume|Tcuft|28316846592|trillion cu ft|trillion cubic feet|trillion cubic feet|km3
+volume|MUSgal|3785.411784|million US gal|million US gallons|million US gallons|ML
+volume|Ml ML|1000|ML|megalitre||MUSgal
 volume|USbsh|0.03523907016688|US bsh|US bushel||L
 power|W|1|W|watt||hp
 power|kW|1000|kW|kilowatt||hp
@@ -149,11 +161,20 @@ per area|/sqmi PD/sqmi|3.8610215854245e-7|/sq mi|per square mile|per square mile
 per area|/ha|1e-4|/ha|per hectare|per hectare|/acre
 per area|/acre|0.00024710538146717|/acre|per acre|per acre|/ha
 flow|m3/s|1|m3/s|cubic metre per second|cubic metres per second|cuft/s
+flow|m3/d|1.15740740740741e-5|m3/d|cubic metre per day|cubic metres per day|cuft/d
+flow|cuft/d|3.27741280000000e-7|cu ft/d|cubic foot per day|cubic feet per day|m3/d
+flow|oilbbl/d bbl/d|1.84013072833333e-6|bbl/d|barrel per day|barrels per day|m3/d
+flow|koilbbl/d kbbl/d|1.84013072833333e-3|kbbl/d|thousand barrels per day|thousand barrels per day|m3/d
+flow|Moilbbl/d Mbbl/d|1.84013072833333|MMbbl/d|million barrels per day|million barrels per day|m3/d
 flow|cuft/s ft3/s|0.028316846592|cu ft/s|cubic foot per second|cubic feet per second|m3/s
 acceleration|m/s2|1|m/s2|metre per second squared|metres per second squared|ft/s2
 acceleration|ft/s2|0.3048|ft/s2|foot per second squared|feet per second squared|m/s2
-economy|mpgus mpgU.S.|1|mpg‑US|mile per US gallon|miles per US gallon|
-economy|mpgimp|1|mpg‑imp|mile per imperial gallon|miles per imperial gallon|
+economy|mpgus mpgUS mpgU.S.|0.425143707430272|mpg‑US|mile per US gallon|miles per US gallon|L/100km mpgimp
+economy|mpgimp|0.354006189934647|mpg‑imp|mile per imperial gallon|miles per imperial gallon|L/100km mpgus
+economy|km/L|1|km/L|kilometre per litre|kilometres per litre|mpgus mpgimp
+economy|L/100km|-100|L/100 km|litre per 100 kilometres|litres per 100 kilometres|mpgimp mpgus
+temperature change|C-change °C-change|1|°C|degree Celsius|degrees Celsius|F-change
+temperature change|F-change °F-change|0.555555555555556|°F|degree Fahrenheit|degrees Fahrenheit|C-change
 """
 
 
@@ -250,6 +271,10 @@ def _default_precision(value: _Value, result: float, source: Unit, target: Unit)
 
 
 def _converted(size: float, source: Unit, target: Unit) -> float:
+    if source.dimension == "economy":
+        # a scale below zero stands for the fuel that a distance takes, the reciprocal
+        distance = -source.scale / size if source.scale < 0 else size * source.scale
+        return -target.scale / distance if target.scale < 0 else distance / target.scale
     if source.dimension != "temperature":
         return size * source.scale / target.scale
     kelvin = {"°C": size + 273.15, "°F": (size + 459.67) * 5 / 9}.get(source.symbol, size)
@@ -326,6 +351,7 @@ class _Conversion:
 
     @staticmethod
     def _targets(text: str) -> list[str]:
+        text = text.replace("L/100 km", "L/100km")
         return [text] if text in UNITS or text in _COMPOSITE_OUTPUTS else re.split(r"[\s+]+", text)
 
     @staticmethod
@@ -355,7 +381,7 @@ class _Conversion:
         number = self._joined(shown, words)
         if power:
             number += f" {_POWERS[power][1]}"
-        if unit.dimension == "temperature" or self.abbreviate in ("on", "in", "yes"):
+        if unit.symbol.startswith("°") or unit.symbol == "K" or self.abbreviate in ("on", "in", "yes"):
             return number + ("" if unit.symbol.startswith("/") else " ") + unit.symbol
         if self.adjective:
             between = self.options.get("adj", "")
@@ -378,7 +404,7 @@ class _Conversion:
             parts = [self._in_two(value, source, large, small, precision or 0) for value in values]
             return self._joined(parts, words)
         target, target_power = self._unit(code)
-        if target is None or target.dimension != source.dimension or source.dimension == "economy":
+        if target is None or target.dimension != source.dimension:
             return None
         numbers = []
         for value in values:
@@ -390,7 +416,7 @@ class _Conversion:
             return number
         if target_power:
             number += f" {_POWERS[target_power][1]}"
-        if target.dimension == "temperature" or self.abbreviate not in ("off", "in"):
+        if target.symbol.startswith("°") or target.symbol == "K" or self.abbreviate not in ("off", "in"):
             return number + ("" if target.symbol.startswith("/") else " ") + target.symbol
         return f"{number} {self._spelled(target.singular if numbers[-1] == '1' else target.plural)}"
 

@@ -31,7 +31,6 @@ _VERSE: Final = frozenset(["poem", "lines"])
 _OPENER = re.compile(r"<(?:!--|([A-Za-z]+)(?=[\s>]|/>))")
 _CLOSERS = {tag: re.compile(rf"</{tag}\s{{0,99}}>", re.IGNORECASE) for tag in _DROPPED | _LITERAL | _VERSE}
 _INCLUSION = re.compile(r"</?(?:noinclude|onlyinclude)\s{0,99}/?>", re.IGNORECASE)
-_REFERENCE = re.compile("&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
 
 def scrub(text: str) -> str:
@@ -228,6 +227,7 @@ def _cell(text: str) -> str:
 _BRACKETS = re.compile(r"\[\[+|\]\]+")
 _DOUBLED_BRACKETS = re.compile(r"\[\[+|\]\]+")
 _PREFIX = re.compile(r"[ _\t]*([^\s\[\]{}|<>#:][^\[\]{}|<>#:\n]{0,30}?)[ _\t]*:")
+_FILE_NAME = re.compile(r"[^\[\]{}|<>\n]{1,250}\.[A-Za-z]{3,4}[ _\t]*(?:\||\]\])")
 _GONE_LINE = re.compile(rf"\n(?:[ \t]*{GONE})+[ \t]*(?=\n|\Z)")
 _LONGEST_CAPTION: Final = 20_000
 _LONGEST_LABEL: Final = 2000  # of a link whose text runs over lines
@@ -238,14 +238,11 @@ class Prefixes:
 
     def __init__(self, site: Site) -> None:
         local = namespace_keys(site)
-        files = (FILE_NAMES | {name for name, key in local.items() if key in (6, -2)}) - LANGUAGE_CODES
-        categories = CATEGORY_NAMES | {name for name, key in local.items() if key == 14}
-        other = {name for name, key in local.items() if key not in (6, -2, 14)}
-        self.kind: dict[str, str] = (
+        self._kinds: dict[str, str] = (
             dict.fromkeys(LANGUAGE_CODES, "language")
-            | dict.fromkeys(files, "file")
-            | dict.fromkeys(categories, "category")
-            | dict.fromkeys(other, "page")
+            | dict.fromkeys(FILE_NAMES - LANGUAGE_CODES, "file elsewhere")
+            | dict.fromkeys(CATEGORY_NAMES, "category")
+            | {name: {6: "file", -2: "file", 14: "category"}.get(key, "page") for name, key in local.items()}
         )
 
     def of(self, text: str, position: int) -> tuple[str, int]:
@@ -253,7 +250,11 @@ class Prefixes:
         found = _PREFIX.match(text, position)
         if not found:
             return "page", position
-        return self.kind.get(found[1].replace("_", " ").lower(), "page"), found.end()
+        kind = self._kinds.get(found[1].replace("_", " ").lower(), "page")
+        if kind == "file elsewhere":
+            # not a namespace of this wiki: a title may begin so, but it would not end like a file's name
+            kind = "file" if _FILE_NAME.match(text, found.end()) else "page"
+        return kind, found.end()
 
 
 def links(text: str, prefixes: Prefixes, categories: list[str]) -> str:

@@ -16,11 +16,11 @@ sc | sc2 | smallcaps | small caps | smallcaps all | allcaps | em | strong | stro
 normal → {1}
 mvar | math | bigmath | var | var serif | code | mono | monospace | tt | samp | kbd | key | keypress → {1}
 button → {1}
-unicode | polytonic | hebrew | script/hebrew | script/arabic | script/nastaliq | script/slavonic → {1}
+unicode | polytonic | hebrew | nq | script/hebrew | script/arabic | script/nastaliq | script/slavonic → {1}
 nastaliq → {1}
 not a typo | notatypo | typo | proper name | chem name | chemical name | dfn | serif | sans-serif → {1}
 strikethrough → {1}
-visible anchor | vanchor | vanc | vr | ipalink | ipa link | ipablink | ipa2 | sup | sub | underline → {1}
+visible anchor | vanchor | vanc | vr | ipalink | ipa link | ipaslink | ipablink | ipa2 | sup | sub | underline → {1}
 overline → {1}
 highlight | citequote | tq | talkquote | inline quote | cuneiform | script/cuneiform | gothic | pinyin → {1}
 zh-p → {1}
@@ -51,6 +51,7 @@ flag | flagicon2 → [[{1}<|{name}>]]
 flagcountry | flagd | flag country | flaglink → [[{1}]]
 station | stn → [[{1} station|{1}]]
 rws → [[{1} railway station|{1}]]
+us patent → U.S. Patent {1}
 city-state | city-region → [[{1}, {2}|{1}]], {2}
 sort → {2|1}
 
@@ -66,7 +67,6 @@ oldstyledatedy → {1} {2} [O.S. {3}]
 oldstyledatenoyear → {1} [O.S. {2}]
 
 # Numbers and amounts
-e → ×10^{1}
 10^ → 10^{1}
 su → <{1}><{p}><{b}>
 ± → ±{1}<–{2}>
@@ -182,17 +182,19 @@ lien → [[{fr|1}<|{texte|trad}>]]
 langue → {texte|2|1}
 japonais → {1}< ({2})>
 unité | unité/2 → {1}< {2}>
-nobr romains | romain | rom-maj | rom → {1}
-ier → Ier
+nombre → {1}< {2}>
+tmp → {1}< {2}>
+heure → {1} h< {2}>
+incise → &#32;– {1} –&#32;
+nobr romains | romain | rom-maj | rom | latin → {1}
 er → er
-re → re
+re | 1re → re
 ère → ère
 e- | eme → e
-iie → IIe
-iiie → IIIe
-ive → IVe
 siècle | s | s- | s2- → {1}{2} siècle
-date de naissance → {1} {2} {3}
+date de naissance | date de décès → {1} {2} {3}
+en langue → {2}
+höhe → {1} m
 нп5 | нп3 | не переведено 5 → [[{1}<|{2}>]]
 tsl → [[{3}<|{4}>]]
 link-en | internal link helper | le → [[{1}<|{3}>]]
@@ -223,10 +225,10 @@ quote request | relevance | romanization needed | non sequitur | thirdpartyinv |
 unbalanced opinion | undue | update? | who said | subscription required | subscription | registration required
 closed access | open access | free access | registration | limited access | isbn | issn | oclc | doi | pmid
 pmc | arxiv | asin | lccn | bibcode | ol | ol author | jstor | ssrn | hdl | s2cid | isbnt | vcite book
-vcite journal | vcite web | vcite news | wikicite | catalog lookup link | pdf | pdflink | en icon | fr icon
-de icon | es icon | it icon | gr icon | ru icon | ja icon | zh icon | pt icon | nl icon | la icon | pl icon
-sv icon | tr icon | ar icon | icon | language icon | link language | in lang | cite quick | reference necessary
-source needed | zh-hans icon
+vcite journal | vcite web | vcite news | wikicite | catalog lookup link | pdf | pdflink
+pl icon
+icon | language icon | link language | in lang | cite quick | reference necessary
+source needed
 
 # Links to other sites and projects
 allmusic | imdb name | imdb title | imdb | discogs | discogs artist | official website | official | official url
@@ -350,7 +352,7 @@ NO_TEXT_PREFIXES: Final = (
 )
 NO_TEXT_SUFFIXES: Final = (
     *("-stub", " stub", " navbox", " infobox", " sidebar", " topics", " topic", " navigation", "-inline", " inline"),
-    *(" box", " series", " timeline", "/box", " footer", " taxonomy", " navigational boxes"),
+    *(" box", " series", " timeline", "/box", " footer", " taxonomy", " icon", " navigational boxes"),
 )
 
 _LANGUAGE_NAMES: Final = """
@@ -393,3 +395,61 @@ LANGUAGE_NAMES: Final[dict[str, str]] = {
     for entry in line.split("|")
     for code, _, name in [entry.partition(" ")]
 }
+
+_COUNTRIES: Final = """
+AFG Afghanistan|ALB Albania|DZA Algeria|ALG Algeria|AND Andorra|AGO Angola|ANG Angola|ATG Antigua and Barbuda
+ARG Argentina|ARM Armenia|ABW Aruba|AUS Australia|AUT Austria|AZE Azerbaijan|BHS Bahamas|BAH Bahamas|BHR Bahrain
+BGD Bangladesh|BAN Bangladesh|BRB Barbados|BAR Barbados|BLR Belarus|BEL Belgium|BLZ Belize|BEN Benin|BMU Bermuda
+BER Bermuda|BTN Bhutan|BOL Bolivia|BIH Bosnia and Herzegovina|BWA Botswana|BOT Botswana|BRA Brazil|BRN Brunei
+BGR Bulgaria|BUL Bulgaria|BFA Burkina Faso|BUR Burkina Faso|BDI Burundi|KHM Cambodia|CAM Cambodia|CMR Cameroon
+CAN Canada|CPV Cape Verde|CYM Cayman Islands|CAF Central African Republic|TCD Chad|CHA Chad|CHL Chile|CHI Chile
+CHN China|PRC China|COL Colombia|COM Comoros|COD Democratic Republic of the Congo|COG Republic of the Congo
+COK Cook Islands|CRI Costa Rica|CRC Costa Rica|HRV Croatia|CRO Croatia|CUB Cuba|CUW Curaçao|CYP Cyprus
+CZE Czech Republic|DNK Denmark|DEN Denmark|DJI Djibouti|DMA Dominica|DOM Dominican Republic|ECU Ecuador|EGY Egypt
+SLV El Salvador|ESA El Salvador|ENG England|GNQ Equatorial Guinea|ERI Eritrea|EST Estonia|ETH Ethiopia|SWZ Eswatini
+FLK Falkland Islands|FRO Faroe Islands|FIJ Fiji|FJI Fiji|FIN Finland|FRA France|GAB Gabon|GMB Gambia|GAM Gambia
+GEO Georgia (country)|DEU Germany|GER Germany|FRG West Germany|GDR East Germany|GHA Ghana|GIB Gibraltar
+GBR United Kingdom|GRC Greece|GRE Greece|GRL Greenland|GRD Grenada|GUM Guam|GTM Guatemala|GUA Guatemala|GGY Guernsey
+GIN Guinea|GUI Guinea|GNB Guinea-Bissau|GUY Guyana|HTI Haiti|HAI Haiti|HND Honduras|HON Honduras|HKG Hong Kong
+HUN Hungary|ISL Iceland|IND India|IDN Indonesia|INA Indonesia|IRN Iran|IRI Iran|IRQ Iraq|IRL Republic of Ireland
+IMN Isle of Man|IOM Isle of Man|ISR Israel|ITA Italy|CIV Ivory Coast|JAM Jamaica|JPN Japan|JEY Jersey|JOR Jordan
+KAZ Kazakhstan|KEN Kenya|KIR Kiribati|PRK North Korea|KOR South Korea|KOS Kosovo|KWT Kuwait|KUW Kuwait
+KGZ Kyrgyzstan|LAO Laos|LVA Latvia|LAT Latvia|LBN Lebanon|LIB Lebanon|LSO Lesotho|LES Lesotho|LBR Liberia|LBY Libya
+LBA Libya|LIE Liechtenstein|LTU Lithuania|LUX Luxembourg|MAC Macau|MDG Madagascar|MAD Madagascar|MWI Malawi
+MAW Malawi|MYS Malaysia|MAS Malaysia|MDV Maldives|MLI Mali|MLT Malta|MHL Marshall Islands|MRT Mauritania
+MTN Mauritania|MUS Mauritius|MRI Mauritius|MEX Mexico|FSM Federated States of Micronesia|MDA Moldova|MCO Monaco
+MON Monaco|MNG Mongolia|MGL Mongolia|MNE Montenegro|MSR Montserrat|MAR Morocco|MOZ Mozambique|MMR Myanmar
+MYA Myanmar|NAM Namibia|NRU Nauru|NPL Nepal|NEP Nepal|NLD Netherlands|NED Netherlands|NZL New Zealand|NIC Nicaragua
+NCA Nicaragua|NER Niger|NIG Niger|NGA Nigeria|NGR Nigeria|NIR Northern Ireland|MKD North Macedonia|NOR Norway
+OMN Oman|OMA Oman|PAK Pakistan|PLW Palau|PSE Palestine|PLE Palestine|PAN Panama|PNG Papua New Guinea|PRY Paraguay
+PAR Paraguay|PER Peru|PHL Philippines|PHI Philippines|POL Poland|PRT Portugal|POR Portugal|PRI Puerto Rico
+PUR Puerto Rico|QAT Qatar|ROU Romania|ROM Romania|RUS Russia|RWA Rwanda|KNA Saint Kitts and Nevis|LCA Saint Lucia
+VCT Saint Vincent and the Grenadines|WSM Samoa|SAM Samoa|SMR San Marino|STP São Tomé and Príncipe|SAU Saudi Arabia
+KSA Saudi Arabia|SCO Scotland|SEN Senegal|SRB Serbia|SCG Serbia and Montenegro|SYC Seychelles|SEY Seychelles
+SLE Sierra Leone|SGP Singapore|SIN Singapore|SVK Slovakia|SVN Slovenia|SLO Slovenia|SLB Solomon Islands
+SOL Solomon Islands|SOM Somalia|ZAF South Africa|RSA South Africa|SSD South Sudan|URS Soviet Union|ESP Spain
+LKA Sri Lanka|SRI Sri Lanka|SDN Sudan|SUD Sudan|SUR Suriname|SWE Sweden|CHE Switzerland|SUI Switzerland|SYR Syria
+TWN Taiwan|ROC Taiwan|TPE Chinese Taipei|TJK Tajikistan|TZA Tanzania|TAN Tanzania|THA Thailand|TLS East Timor
+TGO Togo|TOG Togo|TON Tonga|TGA Tonga|TTO Trinidad and Tobago|TRI Trinidad and Tobago|TUN Tunisia|TUR Turkey
+TKM Turkmenistan|TCA Turks and Caicos Islands|TUV Tuvalu|UGA Uganda|UKR Ukraine|ARE United Arab Emirates
+UAE United Arab Emirates|USA United States|URY Uruguay|URU Uruguay|UZB Uzbekistan|VUT Vanuatu|VAN Vanuatu
+VAT Vatican City|VEN Venezuela|VNM Vietnam|VIE Vietnam|VGB British Virgin Islands|VIR United States Virgin Islands
+WAL Wales|YEM Yemen|YUG Yugoslavia|ZMB Zambia|ZAM Zambia|ZWE Zimbabwe|ZIM Zimbabwe|EUR European Union
+TCH Czechoslovakia
+"""
+# {{FRA}} and the like: a flag, and the country's name with a link
+for _line in _lines(_COUNTRIES):
+    for _entry in _line.split("|"):
+        _code, _, _country = _entry.partition(" ")
+        _shown = _country.removesuffix(" (country)")
+        FORMS.setdefault(_code.lower(), f"[[{_country}|{_shown}]]" if _shown != _country else f"[[{_country}]]")
+
+_ELEMENTS: Final = """
+Hydrogen H|Helium He|Lithium Li|Beryllium Be|Boron B|Carbon C|Nitrogen N|Oxygen O|Fluorine F|Sodium Na
+Magnesium Mg|Aluminium Al|Silicon Si|Phosphorus P|Sulfur S|Chlorine Cl|Argon Ar|Potassium K|Calcium Ca
+Zinc Zn|Bromine Br|Iodine I|Uranium U
+"""
+for _line in _lines(_ELEMENTS):
+    for _entry in _line.split("|"):
+        _name, _, _symbol = _entry.partition(" ")
+        FORMS.setdefault(_name.lower(), f"{_symbol}<{{1}}>")

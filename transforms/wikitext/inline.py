@@ -22,6 +22,7 @@ from kiltetl.transforms.wikitext.languages import (
     LANGUAGE_CODES,
     LINK_TRAILS,
     SWITCHES,
+    VARIANT_LANGUAGES,
 )
 from kiltetl.transforms.wikitext.marks import AMPERSAND, EDGE, HEADING, HOLE, LABEL, LINK, LINK_END
 
@@ -91,6 +92,35 @@ def without_switches(text: str) -> tuple[str, bool]:
         return text, False
     shown = _SWITCH.sub(lambda found: HOLE if found[1].upper() in SWITCHES else found[0], text)
     return shown, bool(seen & {"DISAMBIG", "HOMONYMIE", "BEGRIFFSKLÄRUNG", "НЕОДНОЗНАЧНОСТЬ"})
+
+
+# --------------------------------------------------------------------------------------------
+# Language variants
+
+_VARIANTS = re.compile(r"-\{(?!\{)([^{}]{0,2000})\}-")
+_VARIANT = re.compile(r"\s{0,9}[a-z]{2,3}(?:-[a-z]{2,5})?\s{0,9}:(?!//)")
+
+
+def without_variants(text: str, language: str) -> str:
+    """``-{zh-hans:a; zh-hant:b}-`` as a reader without a preference sees it: the first variant.
+
+    Only on wikis that convert between scripts; elsewhere this is no markup.
+    """
+    if "-{" not in text or language.partition("-")[0] not in VARIANT_LANGUAGES:
+        return text
+    return _VARIANTS.sub(lambda found: _variant(found[1]), text)
+
+
+def _variant(rule: str) -> str:
+    flags, bar, rest = rule.partition("|")
+    if bar and re.fullmatch(r"[A-Za-z\s;-]{0,40}", flags):
+        if {"H", "T", "-"} & {flag.strip() for flag in flags.split(";")}:
+            return HOLE
+        rule = rest
+    if not _VARIANT.match(rule):
+        return rule
+    shown = _VARIANT.sub("", rule.split(";")[0], count=1)
+    return shown.partition("=>")[2].partition(":")[2] if "=>" in shown else shown.strip()
 
 
 # --------------------------------------------------------------------------------------------

@@ -157,6 +157,9 @@ INTERWIKI_PREFIXES: Final = _names(
     """
 )
 
+# Languages whose wikis turn one script into another; elsewhere -{…}- is plain text.
+VARIANT_LANGUAGES: Final = _names("zh gan sr sh kk ku iu tg uz shi crh en-x-piglatin ban wuu mni zgh")
+
 # Words between double underscores that MediaWiki takes for switches; case matters only for NOTOC & co.
 # in English, but no wiki uses any of them as text.
 SWITCHES: Final = frozenset(

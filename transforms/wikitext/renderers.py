@@ -343,6 +343,14 @@ def _gaps(arguments: Arguments) -> str:
     )
 
 
+def _gauge(arguments: Arguments) -> str:
+    """The distance between rails, as given."""
+    given = re.fullmatch(r"([\d.]+)\s?(mm|m|in|ft)", arguments.first("1"))
+    if not given:
+        return "standard gauge" if arguments.first("1").lower() in ("sg", "ussg", "uksg", "standard") else ""
+    return f"{grouped(given[1])} {given[2]}"
+
+
 _DIRECTIONS = {"n": "N", "s": "S", "e": "E", "w": "W"}
 
 
@@ -523,7 +531,7 @@ _COMPUTED: Final[dict[str, Renderer]] = {
         ("langx", _langx),
         ("zh | lang-zh | zh-cn", _chinese),
         ("korean | ko-hhrm", _korean),
-        ("nihongo | nihongo krt", _nihongo),
+        ("nihongo | nihongo krt | nihongo4", _nihongo),
         ("ipa", _ipa),
         ("ipac-en", _ipac_en),
         ("respell | pronunciation respelling", _respell),
@@ -539,6 +547,9 @@ _COMPUTED: Final[dict[str, Renderer]] = {
         ("val", _val),
         ("chem | chemical formula | linktext | as written", lambda arguments: "".join(arguments.positional())),
         ("chem2", _chem2),
+        ("e", lambda arguments: f"×10^{arguments.first('1')}" if arguments.first("1") else "e"),
+        ("lang-rus", lambda arguments: _language(arguments, "ru", arguments.positional())),
+        ("railgauge | track gauge", _gauge),
         ("gaps", _gaps),
         ("gapnum", lambda arguments: _gapped(arguments.first("1"))),
         ("nts | number | formatnum | commas | num", lambda arguments: grouped(arguments.first("1"))),
@@ -560,12 +571,20 @@ _COMPUTED: Final[dict[str, Renderer]] = {
 TABLE: Final[dict[str, Renderer]] = dict.fromkeys(NO_TEXT, NOTHING) | compiled_table(FORMS) | _COMPUTED
 
 
+def _ordinal(name: str) -> Renderer:
+    """French ordinals: {{XXe siècle}}, {{3e}}, each with what it counts."""
+    number, suffix, rest = re.fullmatch("([ivxl]+|[0-9]*)(.*?)( .*)?", name).groups("")  # type: ignore[union-attr]
+    shown = number.upper() + suffix + rest
+    return lambda arguments: f"{shown} {arguments.first('1')}".strip()
+
+
 def _family(name: str) -> Renderer | None:
     """The renderer of a name that belongs to a family by its beginning or end."""
-    if name.startswith("lang-") and 6 < len(name) + 1 < 18:
-        code = name[5:]
-        if code in LANGUAGE_NAMES or code.split("-")[0] in LANGUAGE_NAMES:
-            return lambda arguments: _language(arguments, code, arguments.positional())
+    if re.fullmatch("lang-[a-z]{2,3}(?:-[a-z]{2,8})?", name):
+        # a code that is not in the table shows the text alone
+        return lambda arguments: _language(arguments, name[5:], arguments.positional())
+    if re.fullmatch("(?:[ivx]+|[0-9]{1,4})(?:er|re|e|nde|de)", name) or name.endswith(("e siècle", "er siècle")):
+        return _ordinal(name)
     if name.startswith("ipa-"):
         return lambda arguments: _ipa_in(arguments, name[4:])
     if name.startswith("ipac-"):

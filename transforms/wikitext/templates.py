@@ -8,9 +8,9 @@ A *form* says what a template shows, in wikitext:
 ``@name``         as the template of that name
 anything else     itself; an empty form shows nothing
 
-So ``c. {1}< – c. {2}>`` is the form of {{circa}}. A template whose form has arguments, all of which
-are empty, shows nothing. ``Options.templates`` maps names (as on the wiki, in any case) to forms and
-goes before the table of renderers.py; a file of such a mapping is JSON or TOML, name = form.
+So ``fl. {1}<–{2}>`` is the form of {{floruit}}. Where a form has arguments outside of such parts and the
+template gives none at all, it shows nothing. ``Options.templates`` maps names (as on the wiki, in any case) to
+forms and goes before the table of renderers.py; a file of such a mapping is JSON or TOML, name = form.
 """
 
 import re
@@ -71,11 +71,11 @@ def compiled(form: str) -> Renderer:
     if not form.strip():
         return NOTHING
     parts = _taken_apart(form.replace("¶", "\n\n"))
-    has_arguments = any(not isinstance(part, str) for part in parts)
+    needs_argument = any(isinstance(part, tuple) for part in parts)
 
     def render(arguments: Arguments) -> str:
         shown, _, any_filled = _filled(parts, arguments)
-        return shown if any_filled or not has_arguments else ""
+        return shown if any_filled or not needs_argument else ""
 
     return render
 
