@@ -195,23 +195,24 @@ _ROW_TAG = re.compile(r"</?tr\b[^<>]*>", re.IGNORECASE)
 
 def _rows(table: str) -> str:
     """A paragraph for each row of a table (a table within a table gives rows of its own)."""
-    rows: list[list[str]] = [[]]
+    rows: list[list[list[str]]] = [[]]  # of cells, of the lines of a cell
     table = _ROW_TAG.sub("\n|-\n", _TABLE_TAG.sub("\n{|\n", table))
     for line in table.split("\n"):
         line = line.strip().lstrip(HOLE)
         if line.lstrip(":*#; ").startswith("{|") or line.startswith(("|-", "|}")):
             rows.append([])
         elif line.startswith("|+"):
-            rows += [[_cell(line[2:])], []]
+            rows += [[[_cell(line[2:])]], []]
         elif line.startswith(_TABLE_LINE):
-            rows[-1] += [_cell(part) for part in _CELL_EDGE.split(line[1:])]
+            rows[-1] += [[_cell(part)] for part in _CELL_EDGE.split(line[1:])]
         elif "<td" in line.lower() or "<th" in line.lower():
-            rows[-1] += [_cell(part) for part in _CELL_EDGE.split(line)]
+            rows[-1] += [[_cell(part)] for part in _CELL_EDGE.split(line)]
         elif rows[-1]:
-            rows[-1][-1] += " " + line.lstrip("*#:; ")
+            rows[-1][-1].append(line.lstrip("*#:; "))
         elif line:
-            rows[-1].append(line)
-    filled = [[cell.strip() for cell in row if cell.strip(f" {HOLE}")] for row in rows]
+            rows[-1].append([line])
+    texts = [[" ".join(cell).strip() for cell in row] for row in rows]
+    filled = [[cell for cell in row if cell.strip(f" {HOLE}")] for row in texts]
     return "\n\n" + "".join(EDGE + " | ".join(row) + "\n\n" for row in filled if row)
 
 
@@ -225,11 +226,11 @@ def _cell(text: str) -> str:
 # Links
 
 _BRACKETS = re.compile(r"\[\[+|\]\]+")
-_DOUBLED_BRACKETS = re.compile(r"\[\[+|\]\]+")
 _PREFIX = re.compile(r"[ _\t]*([^\s\[\]{}|<>#:][^\[\]{}|<>#:\n]{0,30}?)[ _\t]*:")
-_FILE_NAME = re.compile(r"[^\[\]{}|<>\n]{1,250}\.[A-Za-z]{3,4}[ _\t]*(?:\||\]\])")
+_FILE_NAME = re.compile(r"[^\[\]{}|<>\n]{1,250}\.[A-Za-z]{3,4}[ _\t\u200e\u200f]*(?:\||\]\])")
 _GONE_LINE = re.compile(rf"\n(?:[ \t]*{GONE})+[ \t]*(?=\n|\Z)")
-_LONGEST_CAPTION: Final = 20_000
+_LONGEST_TARGET: Final = 1000  # where the bounds hold, looking back from a closer is no work without end
+_LONGEST_CAPTION: Final = 5000
 _LONGEST_LABEL: Final = 2000  # of a link whose text runs over lines
 
 
@@ -292,7 +293,7 @@ def _special_links(text: str, prefixes: Prefixes) -> list[tuple[int, int, str | 
         if kind == "page":
             continue
         depth = 0
-        for brackets in _DOUBLED_BRACKETS.finditer(text, start):
+        for brackets in _BRACKETS.finditer(text, start):
             pairs, single = divmod(brackets.end() - brackets.start(), 2)
             if single:
                 return None
@@ -321,7 +322,7 @@ def _balanced_links(text: str, prefixes: Prefixes, categories: list[str]) -> str
             opened = open_links.pop()
             kind, name = prefixes.of(text, opened + 2)
             if kind == "page" or name > start:
-                bar = text.find("|", opened, start)
+                bar = text.find("|", opened, min(start, opened + _LONGEST_TARGET))
                 if bar >= 0 and end - start > 2 and "[" in text[bar:start] and start - bar < _LONGEST_LABEL:
                     start += 1  # [[a|[b]]]: the first bracket is the label's own
                 _join_label(text, start, bar, edits)

@@ -17,12 +17,15 @@ from mwparserfromhell.parser import Parser
 from kiltetl.schemas.records import Site
 from kiltetl.transforms.titles import link_target, normal_title, split_namespace
 from kiltetl.transforms.wikitext.languages import (
+    ANY_CASE_SWITCHES,
     DEFAULT_LINK_TRAIL,
+    DISAMBIGUATION_SWITCHES,
     INTERWIKI_PREFIXES,
     LANGUAGE_CODES,
     LINK_TRAILS,
     SWITCHES,
     VARIANT_LANGUAGES,
+    words,
 )
 from kiltetl.transforms.wikitext.marks import AMPERSAND, EDGE, HEADING, HOLE, LABEL, LINK, LINK_END
 
@@ -87,11 +90,16 @@ def without_switches(text: str) -> tuple[str, bool]:
     """The text without words such as ``__NOTOC__``; whether one makes it a disambiguation page."""
     if "__" not in text:
         return text, False
-    seen = {word.upper() for word in _SWITCH.findall(text)}
-    if not seen & SWITCHES:
-        return text, False
-    shown = _SWITCH.sub(lambda found: HOLE if found[1].upper() in SWITCHES else found[0], text)
-    return shown, bool(seen & {"DISAMBIG", "HOMONYMIE", "BEGRIFFSKLÄRUNG", "НЕОДНОЗНАЧНОСТЬ"})
+    seen: set[str] = set()
+
+    def shown(found: "re.Match[str]") -> str:
+        if found[1] not in SWITCHES and found[1].upper() not in ANY_CASE_SWITCHES:
+            return found[0]
+        seen.add(found[1])
+        return HOLE
+
+    text = _SWITCH.sub(shown, text)
+    return text, not seen.isdisjoint(DISAMBIGUATION_SWITCHES)
 
 
 # --------------------------------------------------------------------------------------------
@@ -128,80 +136,22 @@ def _variant(rule: str) -> str:
 
 # Tags that MediaWiki knows (Sanitizer::getRecognizedTagData); all others are shown as they stand.
 _INLINE: Final = frozenset(
-    [
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "ins",
-        "kbd",
-        "mark",
-        "nobr",
-        "q",
-        "rb",
-        "rp",
-        "rt",
-        "rtc",
-        "ruby",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-        "abbr",
-        "a",
-        "link",
-        "meta",
-        "wbr",
-        "ce",
-    ]
-) - {"a", "link", "meta", "ce"}
+    words(
+        """
+        abbr b bdi bdo big cite code data del dfn em font i ins kbd mark nobr q rb rp rt rtc ruby s samp small span
+        strike strong sub sup time tt u var wbr
+        """
+    )
+)
 _BLOCK: Final = frozenset(
-    [
-        "blockquote",
-        "caption",
-        "center",
-        "div",
-        "dl",
-        "dd",
-        "dt",
-        "hr",
-        "p",
-        "ol",
-        "ul",
-        "li",
-        "table",
-        "tr",
-        "td",
-        "th",
-        "tbody",
-        "thead",
-        "tfoot",
-        "poem",
-        "lines",
-        "section",
-        "pre",
-    ]
-) - {"section", "pre"}
+    words(
+        """
+        blockquote caption center div dl dd dt hr p ol ul li table tr td th tbody thead tfoot poem lines
+        """
+    )
+)
 _TAG = re.compile(r"<(/?)([A-Za-z][^\s/<>\x00-\x1f]{0,40})(?:[\s/]([^<>]{0,5000}))?>")
 _HIDDEN = re.compile(r"<(span|div)\s[^<>]{0,500}?display\s?:\s?none[^<>]{0,500}>[^<>]{0,2000}</\1\s?>", re.IGNORECASE)
-
-
 _AROUND_ITEM = re.compile(r"\s{0,20}(</?li\b[^<>]{0,5000}>)\s{0,20}", re.IGNORECASE)
 
 

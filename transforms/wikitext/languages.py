@@ -160,136 +160,36 @@ INTERWIKI_PREFIXES: Final = _names(
 # Languages whose wikis turn one script into another; elsewhere -{…}- is plain text.
 VARIANT_LANGUAGES: Final = _names("zh gan sr sh kk ku iu tg uz shi crh en-x-piglatin ban wuu mni zgh")
 
-# Words between double underscores that MediaWiki takes for switches; case matters only for NOTOC & co.
-# in English, but no wiki uses any of them as text.
-SWITCHES: Final = frozenset(
-    [
-        "NOTOC",
-        "FORCETOC",
-        "TOC",
-        "NOEDITSECTION",
-        "NEWSECTIONLINK",
-        "NONEWSECTIONLINK",
-        "NOGALLERY",
-        "HIDDENCAT",
-        "EXPECTUNUSEDCATEGORY",
-        "EXPECTEDUNCONNECTEDPAGE",
-        "EXPECTWITHOUTSCANS",
-        "INDEX",
-        "NOINDEX",
-        "STATICREDIRECT",
-        "NOTITLECONVERT",
-        "NOTC",
-        "NOCONTENTCONVERT",
-        "NOCC",
-        "DISAMBIG",
-        "NOGLOBAL",
-        "NOTITLE",
-        "NOHEADER",
-        "NOCOMMENTS",
-        "ARCHIVEDTALK",
-        "NOTALK",
-        "EXPECTUNUSEDTEMPLATE",
-        "EXPECTED_UNCONNECTED_PAGE",
-        "NORICHMEDIA",
-        "NOSECTIONLINKS",
-        "KEIN_INHALTSVERZEICHNIS",
-        "KEININHALTSVERZEICHNIS",
-        "INHALTSVERZEICHNIS",
-        "INHALTSVERZEICHNIS_ERZWINGEN",
-        "ABSCHNITTE_NICHT_BEARBEITEN",
-        "KEINE_GALERIE",
-        "KEINEGALERIE",
-        "NEUER_ABSCHNITTSLINK",
-        "VERSTECKTE_KATEGORIE",
-        "BEGRIFFSKLÄRUNG",
-        "KEIN_INDEX",
-        "INDIZIEREN",
-        "NICHT_INDIZIEREN",
-        "AUCUNSOMMAIRE",
-        "AUCUNTDM",
-        "SOMMAIRE",
-        "TDM",
-        "FORCERSOMMAIRE",
-        "FORCERTDM",
-        "SECTIONNONEDITABLE",
-        "AUCUNEGALERIE",
-        "CATCACHEE",
-        "CATEGORIECACHEE",
-        "AUCUNINDEX",
-        "HOMONYMIE",
-        "БЕЗ_ОГЛ",
-        "БЕЗ_ОГЛАВЛЕНИЯ",
-        "ОГЛ",
-        "ОГЛАВЛЕНИЕ",
-        "ОБЯЗ_ОГЛ",
-        "ОБЯЗАТЕЛЬНОЕ_ОГЛАВЛЕНИЕ",
-        "БЕЗ_РЕДАКТИРОВАНИЯ_РАЗДЕЛА",
-        "БЕЗ_ГАЛЕРЕИ",
-        "СКРЫТАЯ_КАТЕГОРИЯ",
-        "НЕОДНОЗНАЧНОСТЬ",
-        "БЕЗСЪДЪРЖАНИЕ",
-        "СЪССЪДЪРЖАНИЕ",
-        "СЪДЪРЖАНИЕ",
-        "БЕЗРЕДАКТИРАНЕНАРАЗДЕЛИ",
-        "لا_فهرس",
-        "لافهرس",
-        "فهرس",
-        "لصق_فهرس",
-        "إلصاق_فهرس",
-        "لا_تحريرقسم",
-        "لاتحريرقسم",
-        "لامعرض",
-        "تصنيف_مخفي",
-        "NOTDC",
-        "SIN_TDC",
-        "SINTDC",
-        "FORZAR_TDC",
-        "NOSECCIONES",
-        "NOGALERIA",
-        "CATEGORIA_OCULTA",
-        "DESAMBIGUACIÓN",
-        "BEZSPISU",
-        "BEZ_SPISU",
-        "SPIS",
-        "ZESPISEM",
-        "WYMUŚSPIS",
-        "BEZGALERII",
-        "UJEDNOZNACZNIENIE",
-        "GEENINHOUD",
-        "INHOUD",
-        "DWINGINHOUD",
-        "GEENGALERIJ",
-        "NIETBEWERKBARESECTIE",
-        "NOINDICE",
-        "INDICE",
-        "FORZAINDICE",
-        "NIENTEGALLERIA",
-        "NONMODIFICASEZIONI",
-        "INTEKONTENT",
-        "INGENINNEHÅLLSFÖRTECKNING",
-        "INNEHÅLLSFÖRTECKNING",
-        "SEMTDC",
-        "SEMSUMARIO",
-        "SEMÍNDICE",
-        "FORÇARTDC",
-        "SEMEDITARSEÇÃO",
-        "SEMGALERIA",
-        "CATEGORIAOCULTA",
-        "目次非表示",
-        "目次強制",
-        "目次",
-        "节編集非表示",
-        "セクション編集非表示",
-        "無目錄",
-        "无目录",
-        "無目次",
-        "目錄",
-        "目录",
-        "強顯目錄",
-        "强显目录",
-        "无标题转换",
-    ]
+# Words between double underscores that MediaWiki takes for switches: those it knows in any case, and all
+ANY_CASE_SWITCHES: Final = frozenset(
+    words("NOTOC FORCETOC TOC NOEDITSECTION NOGALLERY NOTITLECONVERT NOTC NOCONTENTCONVERT NOCC")
+)
+SWITCHES: Final = ANY_CASE_SWITCHES | frozenset(
+    words(
+        """
+        NEWSECTIONLINK NONEWSECTIONLINK HIDDENCAT EXPECTUNUSEDCATEGORY EXPECTEDUNCONNECTEDPAGE
+        EXPECTWITHOUTSCANS INDEX NOINDEX STATICREDIRECT DISAMBIG NOGLOBAL NOTITLE NOHEADER NOCOMMENTS
+        ARCHIVEDTALK NOTALK EXPECTUNUSEDTEMPLATE EXPECTED_UNCONNECTED_PAGE NORICHMEDIA NOSECTIONLINKS
+        KEIN_INHALTSVERZEICHNIS KEININHALTSVERZEICHNIS INHALTSVERZEICHNIS INHALTSVERZEICHNIS_ERZWINGEN
+        ABSCHNITTE_NICHT_BEARBEITEN KEINE_GALERIE KEINEGALERIE NEUER_ABSCHNITTSLINK VERSTECKTE_KATEGORIE
+        BEGRIFFSKLÄRUNG KEIN_INDEX INDIZIEREN NICHT_INDIZIEREN AUCUNSOMMAIRE AUCUNTDM SOMMAIRE TDM
+        FORCERSOMMAIRE FORCERTDM SECTIONNONEDITABLE AUCUNEGALERIE CATCACHEE CATEGORIECACHEE AUCUNINDEX HOMONYMIE
+        БЕЗ_ОГЛ БЕЗ_ОГЛАВЛЕНИЯ ОГЛ ОГЛАВЛЕНИЕ ОБЯЗ_ОГЛ ОБЯЗАТЕЛЬНОЕ_ОГЛАВЛЕНИЕ БЕЗ_РЕДАКТИРОВАНИЯ_РАЗДЕЛА
+        БЕЗ_ГАЛЕРЕИ СКРЫТАЯ_КАТЕГОРИЯ НЕОДНОЗНАЧНОСТЬ БЕЗСЪДЪРЖАНИЕ СЪССЪДЪРЖАНИЕ СЪДЪРЖАНИЕ
+        БЕЗРЕДАКТИРАНЕНАРАЗДЕЛИ لا_فهرس لافهرس فهرس لصق_فهرس إلصاق_فهرس لا_تحريرقسم لاتحريرقسم لامعرض تصنيف_مخفي
+        NOTDC SIN_TDC SINTDC FORZAR_TDC NOSECCIONES NOGALERIA CATEGORIA_OCULTA DESAMBIGUACIÓN BEZSPISU BEZ_SPISU
+        SPIS ZESPISEM WYMUŚSPIS BEZGALERII UJEDNOZNACZNIENIE GEENINHOUD INHOUD DWINGINHOUD GEENGALERIJ
+        NIETBEWERKBARESECTIE NOINDICE INDICE FORZAINDICE NIENTEGALLERIA NONMODIFICASEZIONI INTEKONTENT
+        INGENINNEHÅLLSFÖRTECKNING INNEHÅLLSFÖRTECKNING SEMTDC SEMSUMARIO SEMÍNDICE FORÇARTDC SEMEDITARSEÇÃO
+        SEMGALERIA CATEGORIAOCULTA
+        目次非表示 目次強制 目次 节編集非表示 セクション編集非表示
+        無目錄 无目录 無目次 目錄 目录 強顯目錄 强显目录 无标题转换
+        """
+    )
+)
+
+DISAMBIGUATION_SWITCHES: Final = frozenset(
+    words("DISAMBIG HOMONYMIE BEGRIFFSKLÄRUNG НЕОДНОЗНАЧНОСТЬ DESAMBIGUACIÓN UJEDNOZNACZNIENIE")
 )
 
 # Templates that make a page a disambiguation page: whole names, not parts of names, in lower case.
