@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from html import escape
 from itertools import chain
 from typing import BinaryIO, Protocol
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
 from xml.parsers import expat
 
 from kiltetl.schemas.records import Namespace, RawPage, Site
@@ -441,54 +443,6 @@ def _parser() -> expat.XMLParserType:
     return parser
 
 
-class _PageBuilder:
-    """Expat handlers that gather one page; elements are told apart by their parents, by local name."""
-
-    def __init__(self) -> None:
-        self.path: list[str] = []
-        self.values: dict[str, str] = {}  # children of <page>
-        self.revision: dict[str, str] = {}  # children of the <revision> under way
-        self.best: dict[str, str] | None = None
-        self.redirect: str | None = None
-        self.has_redirect = False
-        self.text: list[str] = []
-        self.opened: list[int] = []  # for each element inside a value: length of the text when it began
-
-    def start(self, name: str, attributes: dict[str, str]) -> None:
-        name = name.rpartition(":")[2]
-        depth = len(self.path)
-        if depth == 1 or (depth == 2 and self.path[1] == "revision"):
-            self.text = []
-            if depth == 2:
-                if name == "text" and "deleted" not in attributes:
-                    self.revision["@bytes"] = attributes.get("bytes", "")
-            elif name == "revision":
-                self.revision = {}
-            elif name == "redirect":
-                self.has_redirect, self.redirect = True, attributes.get("title")
-        elif depth > 1:  # a raw element inside a value, as third-party dumps have it: kept as markup
-            shown = "".join(f' {key}="{escape(value)}"' for key, value in attributes.items())
-            self.text.append(f"<{name}{shown}>")
-            self.opened.append(len(self.text))
-        self.path.append(name)
-
-    def end(self, _: str) -> None:
-        name = self.path.pop()
-        depth = len(self.path)
-        if depth == 1:
-            if name != "revision":
-                self.values[name] = "".join(self.text)
-            elif self.best is None or int(self.revision.get("id") or 0) >= int(self.best.get("id") or 0):
-                self.best = self.revision
-        elif depth == 2 and self.path[1] == "revision":
-            self.revision[name] = "".join(self.text)
-        elif depth > 1:
-            if len(self.text) == self.opened.pop():
-                self.text[-1] = self.text[-1][:-1] + " />"
-            else:
-                self.text.append(f"</{name}>")
-
-
 def _title(text: str) -> str:
     return " ".join(text.replace("_", " ").split())
 
@@ -501,54 +455,96 @@ def _number(name: str, text: str) -> int:
 
 
 def read_page(element: bytes, ordinal: int, header: Header) -> RawPage | MalformedPage:
-    """One ``<page>`` element with its newest revision (the highest id, then the last)."""
-    builder = _PageBuilder()
-    parser = _parser()
-    parser.StartElementHandler, parser.EndElementHandler = builder.start, builder.end
-    parser.CharacterDataHandler = lambda data: builder.text.append(data)
+    """One ``<page>`` element with its newest revision (the highest id, then the last).
+
+    Elements are told apart by their parents, by local name. A fragment can declare no document type,
+    so no entity but XML's own five is expanded.
+    """
+    title = ""
     try:
-        parser.Parse(element, True)
-        values, revision = builder.values, builder.best
-        title, page_id = _title(values.get("title", "")), values.get("id", "").strip()
+        page = ElementTree.fromstring(element)
+        values, best, redirect = {}, None, None
+        for child in page:
+            name = child.tag.rpartition("}")[2]
+            if name == "revision":
+                revision = {part.tag.rpartition("}")[2]: part for part in child}
+                number = _number("revision id", _value(revision.get("id")).strip() or "0")
+                if best is None or number >= best[0]:
+                    best = number, revision
+            elif name == "redirect":
+                redirect = child
+            else:
+                values[name] = child
+        title, page_id = _title(_value(values.get("title"))), _value(values.get("id")).strip()
         if not title or not page_id.isdecimal():
             return MalformedPage(ordinal, title, "no <title>" if not title else "no <id> of the page")
-        if revision is None:
+        if best is None:
             return MalformedPage(ordinal, title, "no <revision>")
-        text = revision.get("text", "")
-        if not text and revision.get("@bytes", "").strip("0"):
-            return MalformedPage(ordinal, title, f"its {revision['@bytes']} bytes of text are missing: a stub dump?")
-        parent = revision.get("parentid", "").strip()
-        namespace = values.get("ns", "").strip()
+        revision_id, revision = best
+        text = _value(revision.get("text"))
+        if not text and "text" in revision and _is_stub(revision["text"]):
+            missing = revision["text"].get("bytes")
+            return MalformedPage(ordinal, title, f"its {missing} bytes of text are missing: a stub dump?")
+        parent = _value(revision.get("parentid")).strip()
+        namespace = _value(values.get("ns")).strip()
         return RawPage(
             ordinal=ordinal,
             page_id=_number("page id", page_id),
             title=title,
             namespace=_number("namespace", namespace) if namespace else split_namespace(title, header.site)[0],
-            redirect=_redirect(builder, text, header),
-            revision_id=_number("revision id", revision.get("id") or "0"),
+            redirect=_redirect(redirect, text, header),
+            revision_id=revision_id,
             parent_id=_number("parent id", parent) if parent else None,
-            timestamp=revision.get("timestamp", "").strip(),
-            model=revision.get("model", "").strip() or "wikitext",
+            timestamp=_value(revision.get("timestamp")).strip(),
+            model=_value(revision.get("model")).strip() or "wikitext",
             text=text,
         )
-    except (expat.ExpatError, ValueError) as error:
-        if isinstance(error, DumpError):
-            raise
-        return MalformedPage(ordinal, _title(builder.values.get("title", "")), f"the page's XML: {error}")
+    except (ElementTree.ParseError, ValueError) as error:
+        found = title or re.search(rb"<title>([^<]*)</title>", element)
+        shown = found if isinstance(found, str) else found[1].decode("utf-8", "replace") if found else ""
+        return MalformedPage(ordinal, _title(shown), f"the page's XML: {error}")
 
 
-def _redirect(builder: _PageBuilder, text: str, header: Header) -> str | None:
+def _value(element: Element | None) -> str:
+    """Text of an element. Raw elements inside it, as third-party dumps have them, are kept as markup."""
+    if element is None:
+        return ""
+    if not len(element):
+        return element.text or ""
+    pieces = [element.text or ""]
+    left: list[Element | str] = list(reversed(element))
+    while left:  # not by recursion: markup may be nested thousands deep
+        one = left.pop()
+        if isinstance(one, str):
+            pieces.append(one)
+            continue
+        name = one.tag.rpartition("}")[2]
+        head = name + "".join(f' {key}="{escape(value)}"' for key, value in one.items())
+        if len(one) or one.text:
+            pieces.append(f"<{head}>{one.text or ''}")
+            left += [f"</{name}>{one.tail or ''}", *reversed(one)]
+        else:
+            pieces.append(f"<{head} />{one.tail or ''}")
+    return "".join(pieces)
+
+
+def _is_stub(text: Element) -> bool:
+    return "deleted" not in text.attrib and bool(text.get("bytes", "").strip("0"))
+
+
+def _redirect(element: Element | None, text: str, header: Header) -> str | None:
     """Target of a redirect, "" where it cannot be found; None for an article.
 
     Exports before 0.5 lack the title, those before 0.4 the element.
     """
-    if builder.redirect:
-        return builder.redirect
-    if builder.has_redirect or (header.version and header.version < (0, 4)):
+    title = None if element is None else element.get("title")
+    if title:
+        return title
+    if element is not None or (header.version and header.version < (0, 4)):
         words = re.match(r"\s*(#[^\s\[:]+)\s*:?\s*\[\[([^\[\]|\n]+)", text)
-        if words and (builder.has_redirect or words[1].lower().replace("i\u0307", "i") in REDIRECT_WORDS):
+        if words and (element is not None or words[1].lower().replace("i\u0307", "i") in REDIRECT_WORDS):
             return link_target(words[2], header.site)[0]
-        if builder.has_redirect:
+        if element is not None:
             link = _FIRST_LINK.search(text)
             return link_target(link[1], header.site)[0] if link else ""
     return None
