@@ -481,6 +481,34 @@ def test_any_text(wikitext: str) -> None:
     check_rows(parse_page("Page", wikitext), "Page")
 
 
+ARGUMENTS = [
+    "",
+    "1",
+    "-5.5",
+    "1/2",
+    "²",
+    "٣",
+    "9" * 9000,
+    "0",
+    "x",
+    "(",
+    "[[a]]",
+    "May",
+    "\x04",
+    "N",
+    "1=",
+    "df=y",
+    "e=5",
+    "u=m",
+]
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from(sorted(renderers.TABLE)), st.lists(st.sampled_from(ARGUMENTS), max_size=7))
+def test_no_template_fails_on_any_arguments(name: str, arguments: list[str]) -> None:
+    renderers.TABLE[name](templates.arguments_of(arguments))
+
+
 @settings(max_examples=300, deadline=None)
 @given(
     st.lists(

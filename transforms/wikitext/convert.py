@@ -198,8 +198,8 @@ _RANGES: Final = {
     "to about": " to about ", "till": " till ", ",": ", ", "/": "/",
 }  # fmt: skip
 _POWERS: Final = {"e3": (3, "thousand"), "e6": (6, "million"), "e9": (9, "billion"), "e12": (12, "trillion")}
-_NUMBER = re.compile(r"[+-]?(?:\d[\d,]*(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,2})?")
-_FRACTION = re.compile(r"([+-]?)(?:(\d{1,9})\+)?(\d{1,9})(?:/|//|⁄)(\d{1,9})")
+_NUMBER = re.compile(r"[+-]?(?:[0-9][0-9,]*(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,2})?")
+_FRACTION = re.compile(r"([+-]?)(?:([0-9]{1,9})\+)?([0-9]{1,9})(?:/|//|⁄)([0-9]{1,9})")
 _SMALL: Final = words(
     """
     zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -207,6 +207,11 @@ _SMALL: Final = words(
     """
 )
 _TENS: Final = words("twenty thirty forty fifty sixty seventy eighty ninety")
+
+
+def number_in(text: str) -> int | None:
+    """The whole number that a text is, if it is one of at most nine digits."""
+    return int(text) if len(text) < 10 and text.isdecimal() else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,8 +250,10 @@ def grouped(number: str) -> str:
     """
     negative = number.startswith(("-", "−"))
     whole, dot, decimals = number.lstrip("+-−").replace(",", "").partition(".")
-    if whole.isdigit() and len(whole) > 3:
-        whole = f"{int(whole):,}" if not whole.startswith("0") else whole
+    if len(whole) > 3 and whole[0] != "0" and whole.isdecimal() and whole.isascii():
+        first = len(whole) % 3
+        groups = [whole[start : start + 3] for start in range(first, len(whole), 3)]
+        whole = ",".join([whole[:first], *groups] if first else groups)
     return ("−" if negative else "") + (whole or "0") + dot + decimals
 
 
@@ -273,6 +280,8 @@ def _default_precision(value: _Value, result: float, source: Unit, target: Unit)
 def _converted(size: float, source: Unit, target: Unit) -> float:
     if source.dimension == "economy":
         # a scale below zero stands for the fuel that a distance takes, the reciprocal
+        if not size:
+            return 0.0
         distance = -source.scale / size if source.scale < 0 else size * source.scale
         return -target.scale / distance if target.scale < 0 else distance / target.scale
     if source.dimension != "temperature":
@@ -283,11 +292,12 @@ def _converted(size: float, source: Unit, target: Unit) -> float:
 
 def _in_words(shown: str) -> str:
     """Small whole numbers spelled out; others as they are."""
-    if not shown.isdigit() or int(shown) > 99:
+    number = number_in(shown)
+    if number is None or number > 99:
         return shown
-    tens, ones = divmod(int(shown), 10)
+    tens, ones = divmod(number, 10)
     if tens < 2:
-        return _SMALL[int(shown)]
+        return _SMALL[number]
     return _TENS[tens - 2] + (f"-{_SMALL[ones]}" if ones else "")
 
 
@@ -314,7 +324,7 @@ class _Conversion:
         while rest:
             value = _value(rest[0])
             if value is None:
-                joined = re.fullmatch(r"(.*\d)\s{0,9}(-|–|to|and|by|x|×|±)\s{0,9}(\d.*)", rest[0])
+                joined = re.fullmatch(r"(.*[0-9])\s{0,9}(-|–|to|and|by|x|×|±)\s{0,9}([0-9].*)", rest[0])
                 first = _value(joined[1]) if joined else None
                 if joined is None or first is None:
                     break
@@ -338,9 +348,9 @@ class _Conversion:
         if len(values) == 1 and len(rest) > 1 and (code, rest[1]) in _COMPOSITES and _value(rest[0]):
             return self._composite(values[0], code, rest)
         targets = source.outputs
-        if rest and not re.fullmatch(r"-?\d{1,2}", rest[0]):
+        if rest and not re.fullmatch(r"-?[0-9]{1,2}", rest[0]):
             targets = rest.pop(0) or targets
-        precision = int(rest[0]) if rest and re.fullmatch(r"-?\d{1,2}", rest[0]) else None
+        precision = int(rest[0]) if rest and re.fullmatch(r"-?[0-9]{1,2}", rest[0]) else None
         given = self._given(values, words, source, power)
         results = [
             result
@@ -421,12 +431,12 @@ class _Conversion:
         return f"{number} {self._spelled(target.singular if numbers[-1] == '1' else target.plural)}"
 
     def _number(self, value: _Value, result: float, source: Unit, target: Unit, precision: int | None) -> str:
-        figures = self.options.get("sigfig", "")
-        step = self.options.get("round", "")
-        if precision is None and figures.isdigit() and 0 < int(figures) < 15 and result:
-            precision = int(figures) - 1 - math.floor(math.log10(abs(result)) + 1e-14)
-        if precision is None and step.isdigit() and int(step):
-            return _rounded(math.floor(result / int(step) + 0.5) * int(step), 0)
+        figures = number_in(self.options.get("sigfig", ""))
+        step = number_in(self.options.get("round", ""))
+        if precision is None and figures and figures < 15 and result:
+            precision = figures - 1 - math.floor(math.log10(abs(result)) + 1e-14)
+        if precision is None and step:
+            return _rounded(math.floor(result / step + 0.5) * step, 0)
         if precision is None:
             precision = _default_precision(value, result, source, target)
         return _rounded(result, precision)
@@ -459,9 +469,9 @@ class _Conversion:
         total = _Value(first.size * per_large + second.size, "", second.precision)
         rest = rest[2:]
         targets = "m" if large.dimension == "length" else "kg"
-        if rest and not re.fullmatch(r"-?\d{1,2}", rest[0]):
+        if rest and not re.fullmatch(r"-?[0-9]{1,2}", rest[0]):
             targets = rest.pop(0) or targets
-        precision = int(rest[0]) if rest and re.fullmatch(r"-?\d{1,2}", rest[0]) else None
+        precision = int(rest[0]) if rest and re.fullmatch(r"-?[0-9]{1,2}", rest[0]) else None
         if self.adjective and self.abbreviate not in ("on", "in"):
             given = f"{first.shown}-{large.singular} {second.shown}-{small.singular}"
         elif self.abbreviate in ("on", "in"):

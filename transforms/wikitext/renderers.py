@@ -6,7 +6,7 @@ from typing import Final
 
 from kiltetl.schemas.records import Site
 from kiltetl.transforms.titles import upper_first
-from kiltetl.transforms.wikitext.convert import convert, grouped
+from kiltetl.transforms.wikitext.convert import convert, grouped, number_in
 from kiltetl.transforms.wikitext.forms import FORMS, LANGUAGE_NAMES, NO_TEXT, NO_TEXT_PREFIXES, NO_TEXT_SUFFIXES
 from kiltetl.transforms.wikitext.languages import words
 from kiltetl.transforms.wikitext.templates import NOTHING, Arguments, Renderer, compiled_table
@@ -183,8 +183,9 @@ _MONTHS: Final = words("January February March April May June July August Septem
 
 
 def _month(text: str) -> str:
-    if text.isdigit():
-        return _MONTHS[int(text) - 1] if 1 <= int(text) <= 12 else ""
+    number = number_in(text)
+    if number is not None:
+        return _MONTHS[number - 1] if 1 <= number <= 12 else ""
     for name in _MONTHS:
         if len(text) >= 3 and name.lower().startswith(text.lower().rstrip(".")):
             return name
@@ -197,7 +198,7 @@ def date_text(year: str, month: str, day: str, day_first: bool) -> str:
     if not name:
         return year
     number = day.lstrip("0")
-    if not number.isdigit():
+    if number_in(number) is None:
         return f"{name} {year}".strip()
     if day_first:
         return f"{number} {name} {year}".strip()
@@ -210,7 +211,7 @@ def _day_first(arguments: Arguments) -> bool:
 
 def _date(arguments: Arguments) -> str:
     parts = [*arguments.positional(), "", "", ""]
-    if len(arguments.positional()) == 1 and not parts[0].isdigit():
+    if len(arguments.positional()) == 1 and number_in(parts[0]) is None:
         return parts[0]
     return date_text(parts[0], parts[1], parts[2], _day_first(arguments))
 
@@ -218,7 +219,7 @@ def _date(arguments: Arguments) -> str:
 def _death_date_and_age(arguments: Arguments) -> str:
     """The one date with an age that does not depend on the day of reading."""
     shown = _date(arguments)
-    numbers = [int(part) if part.isdigit() and len(part) < 6 else 0 for part in arguments.positional()]
+    numbers = [number_in(part) or 0 for part in arguments.positional()]
     if len(numbers) >= 6 and all(numbers[:6]):
         age = numbers[0] - numbers[3] - ((numbers[1], numbers[2]) < (numbers[4], numbers[5]))
         return f"{shown} (aged {age})" if 0 <= age < 150 else shown
@@ -252,7 +253,7 @@ def _as_of(arguments: Arguments) -> str:
 
 def _age(arguments: Arguments) -> str:
     """Years between two dates; an age today is not of the page."""
-    numbers = [int(part) if part.isdigit() and len(part) < 6 else 0 for part in arguments.positional()]
+    numbers = [number_in(part) or 0 for part in arguments.positional()]
     if len(numbers) < 6 or not all(numbers[:6]):
         return ""
     return str(numbers[3] - numbers[0] - ((numbers[4], numbers[5]) < (numbers[1], numbers[2])))
@@ -286,10 +287,10 @@ def _gapped(number: str) -> str:
     whole, dot, decimals = number.partition(".")
     sign = whole[:1] if whole[:1] in "+-−" else ""
     whole = whole[len(sign) :]
-    if not whole.isdigit() or (decimals and not decimals.isdigit()):
+    if not whole.isdecimal() or (decimals and not decimals.isdecimal()):
         return number
     if len(whole) > 4:
-        whole = f"{int(whole):,}".replace(",", " ")
+        whole = grouped(whole).replace(",", " ")
     if len(decimals) > 4:
         decimals = " ".join(decimals[i : i + 3] for i in range(0, len(decimals), 3))
         if len(decimals.split(" ")[-1]) == 1:
@@ -345,7 +346,7 @@ def _gaps(arguments: Arguments) -> str:
 
 def _gauge(arguments: Arguments) -> str:
     """The distance between rails, as given."""
-    given = re.fullmatch(r"([\d.]+)\s?(mm|m|in|ft)", arguments.first("1"))
+    given = re.fullmatch(r"([0-9.]+)\s?(mm|m|in|ft)", arguments.first("1"))
     if not given:
         return "standard gauge" if arguments.first("1").lower() in ("sg", "ussg", "uksg", "standard") else ""
     return f"{grouped(given[1])} {given[2]}"
@@ -373,7 +374,7 @@ def _coord(arguments: Arguments) -> str:
             if current is longitude:
                 break
             current = longitude
-        elif re.fullmatch(r"[-−+]?\d{1,4}(?:\.\d{1,12})?", value):
+        elif re.fullmatch(r"[-−+]?[0-9]{1,4}(?:\.[0-9]{1,12})?", value):
             current.append(value)
         else:
             return ""
@@ -438,7 +439,7 @@ def _ship(prefix: str, name: str, number: str, form: str) -> str:
 def _ship_with(prefix: str) -> Renderer:
     def render(arguments: Arguments) -> str:
         number, form = arguments.first("2"), arguments.first("3", "up")
-        if re.fullmatch(r"\d{4}|\d{4} .*", number) and not form:
+        if re.fullmatch(r"[0-9]{4}|[0-9]{4} .*", number) and not form:
             # a year tells ships of one name apart; it is shown nowhere but in the title
             name = arguments.first("1")
             return f"[[{prefix} {name} ({number})|{prefix} ''{name}'']]" if name else ""
