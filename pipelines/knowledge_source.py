@@ -136,7 +136,7 @@ def run_locally(job: Job, workers: int, arguments: Sequence[str], console: Conso
 
 def plan(settings: Settings) -> Job:
     """Look at the input, cut it into parts and say what the manifest will hold."""
-    io.check_filesystem(settings.output)
+    io.check_filesystem(settings.output, write=True)
     files = tuple(info for info in io.expand(settings.dump) if not _NOT_A_DUMP.search(io.basename(info.path)))
     if not files:
         raise InputError(f"{' '.join(settings.dump)}: these are index or checksum files; name the .xml.bz2 files")

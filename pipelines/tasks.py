@@ -117,7 +117,7 @@ def plan(settings: Settings) -> TaskJob:
         if settings.knowledge_source is None:
             raise InputError(f"{dataset.name} is mapped onto pages: name them with --knowledge-source DIR")
         source, about = open_knowledge_source(settings.knowledge_source)
-    io.check_filesystem(settings.output)
+    io.check_filesystem(settings.output, write=True)
     language = source.site.language if source else "en"
     facts = {
         "kind": "tasks",

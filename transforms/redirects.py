@@ -4,7 +4,7 @@ Works on Arrow and numpy arrays: the English Wikipedia has some 15 million title
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -42,9 +42,11 @@ _LONG_CHAIN = 64
 
 def title_hash(title: str) -> int:
     """64-bit hash of a title, signed, stable between runs and machines."""
-    return int.from_bytes(
-        blake2b(title.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little", signed=True
-    )
+    return _hash(title.encode("utf-8", "surrogatepass"))
+
+
+def _hash(title: bytes) -> int:
+    return int.from_bytes(blake2b(title, digest_size=8).digest(), "little", signed=True)
 
 
 @dataclass(frozen=True)
@@ -65,7 +67,7 @@ class Resolution:
     _hops: Ints
     _fragment: Ints
     _reasons: dict[int, str]
-    _parts: Ints
+    _parts: npt.NDArray[np.int32]
     _kept: npt.NDArray[np.bool_]
 
     def title_rows(self, part: int) -> Iterator[TitleRow]:
@@ -91,7 +93,7 @@ class Resolution:
             yield Reject("titles", titles[row].as_py(), self._reasons[row], f"redirects to {targets[row].as_py()!r}")
 
 
-def resolve_titles(parts: Sequence[pa.Table], site: Site) -> Resolution:
+def resolve_titles(parts: Iterable[pa.Table], site: Site) -> Resolution:
     """Follow all redirects of a dump.
 
     A page id or title that occurs twice keeps its highest revision, and of equal revisions the
@@ -101,16 +103,23 @@ def resolve_titles(parts: Sequence[pa.Table], site: Site) -> Resolution:
     Args:
         parts: for each part of the dump, in order, a table of ``ScannedTitle``.
     """
-    table = pa.concat_tables(parts).combine_chunks()
-    columns: dict[str, Any] = {name: table.column(name).combine_chunks() for name in table.column_names}
-    columns = {name: pa.concat_arrays(c.chunks) if isinstance(c, pa.ChunkedArray) else c for name, c in columns.items()}
-    columns["title"] = columns["title"].cast(pa.large_string())
-    columns["target"] = columns["target"].cast(pa.large_string())
+    tables = list(parts)
+    sizes = [table.num_rows for table in tables]
+    table = pa.concat_tables(tables)
+    del tables
+    columns: dict[str, Any] = {}
+    for name in table.column_names:  # one at a time, so that what was read goes as what is worked on comes
+        column = table.column(name)
+        if pa.types.is_string(column.type):
+            column = column.cast(pa.large_string())
+        columns[name] = _single(column)
+        table = table.drop_columns([name])
+        del column
     page_id, revision, ordinal, hashes, target_hash = (
         columns[name].to_numpy() for name in ("page_id", "revision_id", "ordinal", "title_hash", "target_hash")
     )
     columns["page_id"] = page_id
-    parts_of = np.repeat(np.arange(len(parts), dtype=np.int64), [part.num_rows for part in parts])
+    parts_of = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     is_redirect = pc.is_valid(columns["target"]).to_numpy(zero_copy_only=False)
 
     kept = np.ones(len(hashes), np.bool_)
@@ -225,24 +234,37 @@ class TitleIndex:
         self._page = column["page"].to_numpy()
         self._page_id = column["page_id"].to_numpy()
         self._part = column["part"].to_numpy()
-        self._titles = column["title"]
+        titles = column["title"]
+        _, offsets, data = titles.buffers()
+        self._offsets = np.frombuffer(offsets, np.int64)[titles.offset :] if offsets else np.zeros(1, np.int64)
+        self._data = memoryview(data) if data else memoryview(b"")
 
     def __len__(self) -> int:
         return len(self._hash)
 
     def find(self, titles: Iterable[str]) -> dict[str, "Located"]:
         """Those of the titles (in normal form) that lead to a page."""
-        wanted = list(dict.fromkeys(titles))
+        wanted = {title: title.encode("utf-8", "surrogatepass") for title in titles}
         if not wanted or not len(self):
             return {}
-        rows = np.searchsorted(self._hash, np.array([title_hash(title) for title in wanted], np.int64))
+        hashes = np.fromiter((_hash(title) for title in wanted.values()), np.int64, len(wanted))
+        rows = np.minimum(np.searchsorted(self._hash, hashes), len(self) - 1)
+        hits = np.flatnonzero(self._hash[rows] == hashes)
+        if not len(hits):
+            return {}
+        names = list(wanted)
         found: dict[str, Located] = {}
-        for title, row in zip(wanted, np.minimum(rows, len(self) - 1).tolist(), strict=True):
-            if self._titles[row].as_py() == title:
-                page = int(self._page[row])
-                name = title if page == row else self._titles[page].as_py()
-                found[title] = Located(str(self._page_id[row]), name, int(self._part[row]))
+        rows = rows[hits]
+        pages, ids, parts = self._page[rows].tolist(), self._page_id[rows].tolist(), self._part[rows].tolist()
+        for hit, row, page, page_id, part in zip(hits.tolist(), rows.tolist(), pages, ids, parts, strict=True):
+            title = names[hit]
+            if self._title(row) == wanted[title]:
+                name = title if page == row else self._title(page).decode("utf-8", "surrogatepass")
+                found[title] = Located(str(page_id), name, part)
         return found
+
+    def _title(self, row: int) -> bytes:
+        return bytes(self._data[self._offsets[row] : self._offsets[row + 1]])
 
 
 @dataclass(frozen=True, slots=True)

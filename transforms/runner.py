@@ -126,7 +126,7 @@ def _cause(text: str) -> str:
     lines = [
         line for line in text.strip().splitlines() if re.match(r"[A-Za-z_][\w.]*(Error|Failed|Exception|Exit)\b", line)
     ]
-    last = re.sub(r"\s*\[while running '.*$", "", lines[-1] if lines else text.strip().splitlines()[-1])
+    last = re.sub(r"\s*\[while running .*$", "", lines[-1] if lines else text.strip().splitlines()[-1])
     return re.sub(r"^((RuntimeError|(kiltetl\.[\w.]*\.)?(DumpError|InputError|RunFailed)): )+", "", last)
 
 

@@ -12,7 +12,7 @@ is not done again.
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 from urllib.parse import quote
@@ -31,6 +31,7 @@ from kiltetl.schemas.records import (
     PAGE_FAILED,
     REDIRECT,
     SKIPS,
+    Anchor,
     History,
     PageRow,
     Paragraph,
@@ -46,9 +47,8 @@ from kiltetl.transforms.dump import (
     DumpError,
     Header,
     MalformedPage,
-    compression_of,
     decompressed,
-    is_multistream,
+    is_splittable,
     pages,
     range_chunks,
     read_header,
@@ -122,13 +122,7 @@ def plan_parts(files: Sequence[FileInfo], part_bytes: int, limit_pages: int | No
         with io.open_binary(info.path) as stream:
             try:
                 header, rooted = read_header(utf8((True, chunk) for chunk in decompressed(stream)))
-                stream.seek(0)
-                compression = compression_of(stream.read(8))
-                stream.seek(0)
-                encoded = stream.read(2) in (b"\xff\xfe", b"\xfe\xff", b"<\0", b"\0<")
-                splits = (compression == "plain" and not encoded) or (
-                    compression == "bz2" and is_multistream(stream) and rooted
-                )
+                splits = is_splittable(stream) and rooted
             except DumpError as error:
                 raise InputError(f"{info.path}: {error}") from None
         if limit_pages is not None:
@@ -217,7 +211,7 @@ def resolve(parts: Sequence[Part], staging: Staging) -> dict[str, Any]:
     done = staging.marker("resolve", 0)
     if done is not None:
         return done
-    scans = [io.read_table(staging.path("scan", part.number)) for part in parts]
+    scans = (io.read_table(staging.path("scan", part.number)) for part in parts)
     resolution = resolve_titles(scans, parts[0].header.site)
     written = 0
     for part in parts:
@@ -326,15 +320,27 @@ def _resolved(paragraph: Paragraph, found: Mapping[str, Located]) -> Paragraph:
     """The paragraph with the page that each of its anchors leads to."""
     if not paragraph.anchors:
         return paragraph
-    anchors = []
+    text, anchors = paragraph.text, []
     for anchor in paragraph.anchors:
-        if paragraph.text[anchor.start : anchor.end] != anchor.text:
+        if text[anchor.start : anchor.end] != anchor.text:
             raise AssertionError(f"anchor {anchor.text!r} is not at [{anchor.start}, {anchor.end}) of its paragraph")
         page = found.get(anchor.wikipedia_title)
-        if page is not None:
-            anchor = replace(anchor, wikipedia_title=page.wikipedia_title, wikipedia_id=page.wikipedia_id)
-        anchors.append(anchor)
-    return replace(paragraph, anchors=tuple(anchors))
+        anchors.append(
+            anchor
+            if page is None
+            else Anchor(
+                anchor.text,
+                anchor.href,
+                anchor.fragment,
+                anchor.start,
+                anchor.end,
+                page.wikipedia_title,
+                page.wikipedia_id,
+            )
+        )
+    return Paragraph(
+        paragraph.paragraph_id, paragraph.kind, paragraph.list_marker, paragraph.section, text, tuple(anchors)
+    )
 
 
 def _history(page: RawPage, site: Site, title: str, dump_date: str | None) -> History:
