@@ -16,7 +16,7 @@ its gold records.
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final, TypeAlias
@@ -26,6 +26,7 @@ import numpy.typing as npt
 
 from kiltetl.schemas import VERSION
 from kiltetl.schemas.records import KiltScore
+from kiltetl.transforms.metrics.bootstrap import Statistic
 from kiltetl.transforms.metrics.text import best_rouge_l, squad_normal, squad_tokens, token_f1, without_punctuation
 
 Record: TypeAlias = Mapping[str, Any]
@@ -172,7 +173,6 @@ def read_gold(record: Record, id: str, protocol: Protocol) -> Gold:
         notes.append(NO_EVIDENCE)
     if not answers:
         notes.append(NO_GOLD_ANSWER)
-    notes += [BLANK_GOLD for answer in answers if not squad_normal(answer)]
     given = record.get("input")
     return Gold(
         id, "" if given is None else str(given), tuple(answers), tuple(sets), tuple(page_sets), tuple(titles),
@@ -181,7 +181,7 @@ def read_gold(record: Record, id: str, protocol: Protocol) -> Gold:
 
 
 def score_record(gold: Gold, prediction: Record, protocol: Protocol, position: int = 0) -> tuple[KiltScore, list[str]]:
-    """Every figure of one record, and what is to be noted of its prediction."""
+    """Every figure of one record, and what is to be noted of its answers."""
     notes: list[str] = []
     outputs = _outputs(prediction, "prediction", gold.id)
     if len(outputs) != 1:
@@ -199,9 +199,11 @@ def score_record(gold: Gold, prediction: Record, protocol: Protocol, position: i
     ranked = pages if protocol.rank_keys == RANK_KEYS else _ids(provenance, protocol.rank_keys, protocol.strict)
     page_precision = r_precision(pages, gold.page_sets)
     precision = page_precision if ranked is pages else r_precision(ranked, gold.sets)
-    downstream = _downstream(answer, gold.answers)
+    gold_tokens = [squad_tokens(one) for one in gold.answers]
+    notes += [BLANK_GOLD for one in gold_tokens if not one]
+    downstream = _downstream(answer, gold.answers, gold_tokens)
     scores = [*downstream, *(downstream if page_precision == 1 else (0.0, 0.0, 0.0, 0.0)), precision]
-    answers = tuple(map(squad_normal, gold.answers))
+    answers = [" ".join(one) for one in gold_tokens]
     titles = tuple(map(squad_normal, gold.titles))
     asked = squad_normal(gold.input) if titles else ""
     scores.append(float(any(title in asked for title in titles)))
@@ -287,12 +289,13 @@ def _is_known(value: Any, key: str) -> bool:
     return bool(text) and not (text == "-1" and key != "wikipedia_id")
 
 
-def _downstream(answer: str, golds: Sequence[str]) -> tuple[float, float, float, float]:
+def _downstream(
+    answer: str, golds: Sequence[str], gold_tokens: Sequence[list[str]]
+) -> tuple[float, float, float, float]:
     """Accuracy, EM, F1 and ROUGE-L, each the maximum over the gold answers; 0 for an empty answer."""
     if not answer or not golds:
         return 0.0, 0.0, 0.0, 0.0
     tokens = squad_tokens(answer)
-    gold_tokens = [squad_tokens(gold) for gold in golds]
     return (
         float(answer in golds),
         float(tokens in gold_tokens),
@@ -466,9 +469,6 @@ def named_ids(ids: Sequence[str], limit: int = 5, count: int | None = None) -> s
         return f"id {ids[0]!r}"
     more = ", …" if number > limit else ""
     return f"{number:,} ids: {', '.join(map(repr, ids[:limit]))}{more}"
-
-
-Statistic: TypeAlias = Callable[[npt.NDArray[np.int64]], npt.NDArray[np.float64]]
 
 
 def statistic(evaluation: Evaluation) -> Statistic:

@@ -16,8 +16,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from typing import Any, Final, TypeAlias
+from functools import cached_property
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +68,7 @@ _HEADS: Final = {
     "fr": "le la l' les du de d' des un une des",
     "it": "il lo la l' i gli le del dello della dell' dei degli degl' delle un' uno una un",
 }
+_ARTICLE_SETS: Final = {language: frozenset(words.split()) for language, words in _WHOLE_WORDS.items()}
 _ARTICLES: Final[Mapping[str, re.Pattern[str]]] = {
     **{language: re.compile(rf"\b(?:{words.replace(' ', '|')})\b") for language, words in _WHOLE_WORDS.items()},
     **{language: re.compile(rf"\b(?:{words.replace(' ', '|')})") for language, words in _HEADS.items()},
@@ -87,23 +88,26 @@ def language_of(name: str) -> str:
     return code
 
 
-@lru_cache(1 << 16)
-def tokens(text: str, language: str) -> tuple[str, ...]:
+def tokens(text: str, language: str) -> list[str]:
     """The tokens of a text's normal form: words, but characters in Chinese, Japanese, Khmer and Thai."""
-    text = without_punctuation(text.lower())
+    words = without_punctuation(text.lower()).split()
+    if language in _BY_CHARACTER:
+        return list("".join(words))
     articles = _ARTICLES.get(language)
-    if articles is not None:
-        text = articles.sub(" ", text)
-    words = text.split()
-    return tuple("".join(words)) if language in _BY_CHARACTER else tuple(words)
+    if articles is None or not words:
+        return words
+    # without a sign or mark in it, a whole word is a whole token (see text.squad_tokens)
+    whole = _ARTICLE_SETS.get(language)
+    if whole is not None and "".join(words).isalnum():
+        return [word for word in words if word not in whole]
+    return articles.sub(" ", " ".join(words)).split()
 
 
 # --------------------------------------------------------------------------------------------
 # One record
 
 
-@dataclass(frozen=True, slots=True)
-class Prediction:
+class Prediction(NamedTuple):
     """One line of a prediction file. ``position`` is its place in the file, from 0."""
 
     example_id: str
@@ -113,12 +117,14 @@ class Prediction:
 
 
 def example_id(record: Any, what: str) -> str:
-    if not isinstance(record, Mapping):
+    """The id of a record as it is compared: its text, without white space around it."""
+    if not isinstance(record, (dict, Mapping)):
         raise MalformedRecord(f"the {what} record is {record!r:.60}, not a JSON object")
     given = record.get("example_id", record.get("id"))
-    if given is None or str(given).strip() == "":
+    id = "" if given is None else str(given).strip()
+    if not id:
         raise MalformedRecord(f"the {what} record has no example_id")
-    return str(given).strip()
+    return id
 
 
 def gold_texts(record: Record) -> Iterator[tuple[str, tuple[str, ...], list[str]]]:
@@ -165,18 +171,28 @@ def read_prediction(record: Any, position: int, notes: Counter[str]) -> Predicti
     if probability is None:
         notes[NO_PROBABILITY] += 1
         probability = 0.0
-    if isinstance(probability, bool) or not isinstance(probability, (int, float)) or not math.isfinite(probability):
+    elif isinstance(probability, bool) or not isinstance(probability, (float, int)) or not math.isfinite(probability):
         raise MalformedRecord(f"id {id!r}: no_answer_prob is {probability!r:.60}, not a number")
     return Prediction(id, "" if text is None else str(text), float(probability), position)
 
 
-def text_scores(text: str, golds: Iterable[str], language: str) -> tuple[float, float]:
+def text_scores(text: str, golds: Sequence[str], language: str) -> tuple[float, float]:
     """(EM, F1) of a predicted text, each the maximum over the gold texts; both without tokens score 1."""
-    predicted = tokens(text, language)
-    wanted = [tokens(gold, language) for gold in golds]
-    if predicted in wanted:
+    if text in golds:
         return 1.0, 1.0
-    return 0.0, max((token_f1(predicted, gold) for gold in wanted), default=0.0)
+    predicted = tokens(text, language)
+    best = 0.0
+    for gold in golds:
+        wanted = tokens(gold, language)
+        if wanted == predicted:
+            return 1.0, 1.0
+        best = max(best, token_f1(predicted, wanted))
+    return 0.0, best
+
+
+def is_answerable(golds: Sequence[str]) -> bool:
+    """Whether a text is right, and not only No Answer."""
+    return any(golds)
 
 
 def score_prediction(prediction: Prediction, golds: Sequence[str], language: str) -> MkqaScore:
@@ -187,7 +203,7 @@ def score_prediction(prediction: Prediction, golds: Sequence[str], language: str
         language=language,
         prediction=prediction.text,
         no_answer_prob=prediction.no_answer_prob,
-        is_answerable=tuple(golds) != ("",),
+        is_answerable=is_answerable(golds),
         em=em,
         f1=f1,
         best_em=em,
@@ -459,23 +475,37 @@ def evaluate_language(
         notes, extra: are added to.
     """
     notes = Counter() if notes is None else notes
-    rows: dict[str, MkqaScore] = {}
+    places = {id: place for place, id in enumerate(golds)}
+    texts = list(golds.values())
+    # columns instead of an object a row: 260,000 of those keep the garbage collector busy
+    f1, em, probability = [0.0] * len(texts), [0.0] * len(texts), [0.0] * len(texts)
+    predicted, positions = [""] * len(texts), [-1] * len(texts)
     twice: dict[str, None] = {}
     for position, record in enumerate(predictions):
-        prediction = read_prediction(record, position, notes)
-        id = prediction.example_id
-        texts = golds.get(id)
-        if texts is None:
+        id, text, probable, _ = read_prediction(record, position, notes)
+        place = places.get(id)
+        if place is None:
             notes[EXTRA] += 1
             if extra is not None:
                 extra.append(id)
-        elif id in rows:
+        elif positions[place] >= 0:
             twice[id] = None
         else:
-            rows[id] = score_prediction(prediction, texts, language)
+            em[place], f1[place] = text_scores(text, texts[place], language)
+            probability[place], predicted[place], positions[place] = probable, text, position
     refuse(f"{language}: there is more than one prediction", twice)
-    refuse(f"{language}: there is no prediction", (id for id in golds if id not in rows))
-    return LanguageScores.of([rows[id] for id in golds], strict)
+    refuse(f"{language}: there is no prediction", (id for id, place in places.items() if positions[place] < 0))
+    return LanguageScores(
+        ids=list(golds),
+        predictions=predicted,
+        f1=np.array(f1, np.float64),
+        em=np.array(em, np.float64),
+        probability=np.array(probability, np.float64),
+        answerable=np.array([is_answerable(one) for one in texts], np.bool_),
+        answered=np.array([text != "" for text in predicted], np.bool_),
+        position=np.array(positions, np.int64),
+        strict=strict,
+    )
 
 
 def evaluate(

@@ -47,11 +47,14 @@ def token_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
     """Harmonic mean of precision and recall of tokens, with multiplicity; 0 to 1, 0 where none is shared."""
     if prediction == gold:
         return 1.0 if prediction else 0.0
-    same = (
-        sum((Counter(prediction) & Counter(gold)).values())
-        if len(prediction) > 1 and len(gold) > 1
-        else int(any(token in gold for token in prediction))
-    )
+    distinct, distinct_gold = set(prediction), set(gold)
+    shared = distinct & distinct_gold
+    if len(distinct) == len(prediction) or len(distinct_gold) == len(gold):
+        same = len(shared)  # no token is in both more than once
+    elif len(prediction) + len(gold) < 40:
+        same = sum(min(prediction.count(token), gold.count(token)) for token in shared)
+    else:
+        same = sum((Counter(prediction) & Counter(gold)).values())
     if not same:
         return 0.0
     precision, recall = same / len(prediction), same / len(gold)
