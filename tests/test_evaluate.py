@@ -248,6 +248,25 @@ def test_errors_of_the_command_line(
     assert message in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("beam", [[], ["--"]])
+def test_two_empty_files_give_zeros(files: dict[str, str], beam: list[str]) -> None:
+    write(Path(files["gold"]))
+    write(Path(files["predictions"]))
+    assert run("kilt", *arguments(files), "--bootstrap", "5", "--quiet", *beam) == 0
+    found = read(files["output"])["datasets"]["nq"]
+    assert found["examples"] == 0
+    assert set(found["metrics"].values()) == {0.0}
+    assert pq.read_table(Path(files["output"]) / "per_example.parquet").num_rows == 0
+
+
+def test_a_published_test_file_has_no_output(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    write(Path(files["gold"]), {"id": 1, "input": "a question"})
+    assert run("kilt", *arguments(files)) == 2
+    assert "line 1: the gold record '1' has no output: the answers of published test files are kept back" in (
+        capsys.readouterr().err
+    )
+
+
 def test_a_dry_run_writes_nothing(files: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run("kilt", *arguments(files), "--dry-run") == 0
     assert "would read" in capsys.readouterr().out

@@ -231,6 +231,10 @@ def score_record(gold: Gold, prediction: Record, protocol: Protocol, position: i
 
 def _outputs(record: Record, what: str, id: str) -> Sequence[Record]:
     outputs = record.get("output")
+    if outputs is None and what == "gold":
+        raise MalformedRecord(
+            f"the gold record {id!r} has no output: the answers of published test files are kept back, evaluate dev"
+        )
     if not isinstance(outputs, (list, tuple)) or not all(isinstance(one, (dict, Mapping)) for one in outputs):
         raise MalformedRecord(
             f"the {what} record {id!r}: its output is {_shown(outputs)}, not a list of objects such as "
@@ -395,16 +399,14 @@ class Evaluation:
     @cached_property
     def scores(self) -> npt.NDArray[np.float64]:
         """Shape (records, figures), the figures as ``protocol.names``."""
-        return np.array([row.scores for row in self.rows], np.float64).reshape(len(self.rows), -1)
+        return np.array([row.scores for row in self.rows], np.float64).reshape(len(self.rows), len(self.protocol.names))
 
     @cached_property
     def metrics(self) -> dict[str, float]:
         # fsum is exact, so that the order of the records does not tell
-        columns = self.scores.T if self.rows else np.zeros((len(self.protocol.names), 0))
         count = max(len(self.rows), 1)
-        return {
-            name: math.fsum(column) / count for name, column in zip(self.protocol.names, columns.tolist(), strict=True)
-        }
+        columns = self.scores.T.tolist()
+        return {name: math.fsum(column) / count for name, column in zip(self.protocol.names, columns, strict=True)}
 
 
 def evaluate(
