@@ -573,6 +573,7 @@ HARD = {
     "underscores": "__A" * 100_000,
     "spaces": " " * 500_000 + "x",
     "holes": "({{x}} , " * 30_000,
+    "holes behind a long word": "x" * 1_000_000 + " ({{x}})" * 50_000,
     "a hole in brackets": "(" * 100_000 + "{{x}}" + ")" * 100_000,
     "deep lists": "\n".join("#" * depth for depth in range(1, 1200)),
     "unclosed nowiki": "<nowiki>" * 20_000,

@@ -55,11 +55,11 @@ def _character(found: "re.Match[str]") -> str:
 
 
 _SPACE_IN_FRONT = re.compile(f"({LINK}[0-9]+{LABEL})([ {HOLE}]+)")
-_ENDS_OF_ANCHOR: Final = (f"{LABEL} ", f" {LINK_END}", f"{LABEL}{HOLE}", f"{HOLE}{LINK_END}")
 _EMPTY_ANCHOR = re.compile(f"{LINK}[0-9]+{LABEL}{LINK_END}")
 _SPACE_AT_END = re.compile(f"([ {HOLE}]+){LINK_END}")
 
 _WORD = re.compile(r"[^\W_]")
+_LONGEST_MENDED: Final = 20_000  # characters of a row; mending takes time beyond all measure on some longer ones
 _CLOSING: Final = {"(": ")", "[": "]"}
 _NEEDS_CARE: Final = " ([)],;:.!?"
 _ENDS_MARK: Final = frozenset([*" \"'”’)]", "", LINK, LINK_END])
@@ -71,6 +71,8 @@ def _mended(text: str) -> str:
     ``(HOLE)`` goes, ``(HOLE; born`` loses its mark, ``word HOLE, word`` its space. Text that had no
     hole is left alone: a page on programming keeps its ``main()``.
     """
+    if len(text) > _LONGEST_MENDED:
+        return text.replace(HOLE, "")
     done: list[str] = []
     left, *pieces = text.split(HOLE)
     for right in pieces:
@@ -129,14 +131,16 @@ def clean(marked: str, linker: Linker) -> tuple[str, tuple[Anchor, ...]]:
         marked = _INVISIBLE.sub("", marked)
     marked = _single_spaced(marked)
     holed = HOLE in marked
-    if LINK in marked and any(ends in marked for ends in _ENDS_OF_ANCHOR):
+    if LINK in marked and (
+        f"{LABEL} " in marked or f" {LINK_END}" in marked or f"{LABEL}{HOLE}" in marked or f"{HOLE}{LINK_END}" in marked
+    ):
         # space and holes at the ends of an anchor stand outside of it
         marked = _SPACE_AT_END.sub(rf"{LINK_END}\1", _SPACE_IN_FRONT.sub(r"\2\1", marked))
         marked = _single_spaced(marked)
-    if holed:
-        marked = _single_spaced(_mended(marked))
     if f"{LABEL}{LINK_END}" in marked:
         marked = _single_spaced(_EMPTY_ANCHOR.sub("", marked))
+    if holed:
+        marked = _single_spaced(_mended(marked))
     text, anchors = _with_offsets(marked, linker) if LINK in marked else (marked, ())
     if holed and not _WORD.search(text):
         return "", ()
@@ -172,10 +176,9 @@ def _with_offsets(marked: str, linker: Linker) -> tuple[str, tuple[Anchor, ...]]
 # --------------------------------------------------------------------------------------------
 # Rows
 
-_HEADING = re.compile(r"(={1,6})(.*?)(={1,6})[ \t]*", re.DOTALL)
 _PREFIX_CHARACTERS: Final = "*#:;"
 _TERM_END = re.compile(
-    rf"\b(?:https?|ftp|irc)://[^\s{HOLE}]*|\b(?:news|mailto|tel|urn):[^\s{HOLE}]+|{LINK}[^{LINK_END}]*{LINK_END}|(&[#\w]{{1,32}};)|(:)"
+    rf"\b(?:https?|ftp|irc)://[^\s{HOLE}]*|\b(?:news|mailto|tel|urn):[^\s{HOLE}]+|{LINK}[^{LINK_END}]*{LINK_END}|(:)"
 )
 
 
@@ -208,7 +211,7 @@ class _Rows:
     def add(self, line: str) -> None:
         """One line of the page."""
         first = line[:1]
-        if first == HOLE or (first in " \t" and HOLE in line):
+        if first == HOLE or (HOLE in line and line.lstrip(" \t")[:1] == HOLE):
             # what was taken out at the start of a line took the start with it
             line = line.lstrip(f"{HOLE} \t")
             first = line[:1]
@@ -223,7 +226,7 @@ class _Rows:
             self._heading(int(line[1]), line[2:])
         elif first == "=" and self._is_heading(line):
             pass
-        elif first in _PREFIX_CHARACTERS:
+        elif first in _PREFIX_CHARACTERS and not (hole and first in ":;"):
             self._item(line)
         else:
             self._list = ""
@@ -312,6 +315,6 @@ class _Rows:
 def _term_and_definition(marked: str) -> list[str]:
     """Splits ``; term : definition`` at the first colon outside links and addresses."""
     for found in _TERM_END.finditer(marked):
-        if found[2]:
+        if found[1]:
             return [marked[: found.start()], marked[found.end() :]]
     return [marked]

@@ -130,7 +130,7 @@ def _shown(tag: str, body: str, decode: Callable[[str], str], keep_math: bool) -
 # --------------------------------------------------------------------------------------------
 # Tables
 
-_TABLE_EDGE = re.compile(r"\{\||\|\}|</?table\b[^<>]{0,5000}>?", re.IGNORECASE)
+_TABLE_EDGE = re.compile(r"\{\||\|\}|</?[tT][aA][bB][lL][eE]\b[^<>]{0,5000}>?")
 _BEFORE_TABLE: Final = f" \t:*#;{HOLE}"
 _HEADING_LINE = re.compile(r"^==", re.MULTILINE)
 _TABLE_LINE = ("|", "!")

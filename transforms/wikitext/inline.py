@@ -189,12 +189,32 @@ class _Tags:
         return f"\n\n{EDGE}"
 
 
+_TERM_LINE = re.compile(r"(?:(?<=\n)|\A)[*#:]{0,9};[^\n<]*<[^\n]*")
+
+
+def _without_inner_colons(found: "re.Match[str]") -> str:
+    """A line with a term, the colons within its tags made literal: they end no term."""
+    line = found[0]
+    out: list[str] = []
+    position = depth = 0
+    for tag in _TAG.finditer(line):
+        piece = line[position : tag.start()]
+        out.append(piece.replace(":", "&#58;") if depth else piece)
+        position = tag.start()
+        if tag[2].lower() in _INLINE:
+            depth = max(0, depth - 1) if tag[1] else depth + 1
+    out.append(line[position:])
+    return "".join(out)
+
+
 def without_tags(text: str) -> str:
     """The text without HTML tags; blocks, items and headings on lines of their own, other ``<`` literal."""
     if "<" not in text:
         return text
     if "none" in text:
         text = _HIDDEN.sub(HOLE, text)
+    if ";" in text:
+        text = _TERM_LINE.sub(_without_inner_colons, text)
     if "<li" in text or "<LI" in text:
         text = _AROUND_ITEM.sub(r"\1", text)
     text = _TAG.sub(_Tags(), text)

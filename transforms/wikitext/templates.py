@@ -123,7 +123,13 @@ def _filled(parts: _Form, arguments: Arguments) -> tuple[str, bool, bool]:
 def compiled_table(forms: Mapping[str, str], known: Mapping[str, Renderer] | None = None) -> dict[str, Renderer]:
     """Renderers for a table of forms; ``@name`` is looked up in the table itself, then in ``known``."""
     table = {normal_name(name): form for name, form in forms.items()}
-    renderers = {name: compiled(form) for name, form in table.items() if not form.startswith("@")}
+    renderers: dict[str, Renderer] = {}
+    for name, form in table.items():
+        if not form.startswith("@"):
+            try:
+                renderers[name] = compiled(form)
+            except ValueError as error:
+                raise ValueError(f"template {name!r}: {error}") from None
     for name, form in table.items():
         if form.startswith("@"):
             target = normal_name(form[1:])
