@@ -75,11 +75,11 @@ def _absolute(path: str, config: str) -> str:
 
 
 def settings_of(
-    path: str, dry_run: bool, overwrite: bool, beam: tuple[str, ...]
+    path: str, output: str | None, dry_run: bool, overwrite: bool, beam: tuple[str, ...]
 ) -> tuple[knowledge_source.Settings | None, list[tasks.Settings], str]:
     """Settings of the stages that a configuration asks for, and its output folder."""
     config = read_config(path)
-    output = _absolute(config["output"], path)
+    output = output or _absolute(config["output"], path)
     workers = config.get("workers", 1)
     given = dict(config.get("knowledge_source", {}))
     source: knowledge_source.Settings | None = None
@@ -123,9 +123,16 @@ def settings_of(
     return source, found, output
 
 
-def execute(path: str, console: Console, dry_run: bool, overwrite: bool, beam: tuple[str, ...]) -> None:
-    """Run what a configuration file asks for."""
-    source, found, output = settings_of(path, dry_run, overwrite, beam)
+def execute(
+    path: str,
+    console: Console,
+    output: str | None = None,
+    dry_run: bool = False,
+    overwrite: bool = False,
+    beam: tuple[str, ...] = (),
+) -> None:
+    """Run what a configuration file asks for; ``output`` is taken before the file's own."""
+    source, found, output = settings_of(path, output, dry_run, overwrite, beam)
     manifest = knowledge_source.execute(source, console) if source else None
     if dry_run:
         for one in found:
@@ -145,10 +152,12 @@ def _command(arguments: Sequence[str]) -> None:
     own, beam = split_beam_options(arguments)
     parser = Parser(__doc__ or "", _EPILOG, "kiltetl build")
     parser.add_argument("config", metavar="CONFIG.toml", help="what to build")
+    parser.add_argument("--output", metavar="DIR", help="folder to write to, instead of the configuration's")
     parser.add_argument("--overwrite", action="store_true", help="replace a knowledge source of another dump")
     add_common_arguments(parser)
     found = parser.parse_args(own)
-    execute(found.config, Console(found.quiet, not found.no_color), found.dry_run, found.overwrite, beam)
+    console = Console(found.quiet, not found.no_color)
+    execute(found.config, console, found.output, found.dry_run, found.overwrite, beam)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
