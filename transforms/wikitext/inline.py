@@ -275,8 +275,9 @@ class Linker:
         line = with_literal_brackets(line)
         if "[" not in line:
             return line
-        shown = None if self._strict else self._plain_links(line)
-        return self._parsed(line) if shown is None else shown
+        if not self._strict:
+            line = self._plain_link.sub(self._plain, line)
+        return self._parsed(line) if "[" in line else line
 
     def _plain_links(self, line: str) -> str | None:
         """The fast lane: the line with its links replaced if every bracket in it is one of a plain link."""
@@ -343,8 +344,7 @@ class Linker:
         """A line with links that are not plain, by mwparserfromhell."""
         if len(line) > _LONGEST_LINE:
             self.guards += 1
-            line = _EXTERNAL.sub(lambda found: found[2] or HOLE, line)
-            return self._plain_link.sub(self._plain, line)
+            return self._plain_link.sub(self._plain, _EXTERNAL.sub(lambda found: found[2] or HOLE, line))
         # the tokenizer of 0.7.2 reads freed memory where an & opens no character reference, so it gets none
         code = Parser().parse(EDGE + line.replace("&", AMPERSAND), skip_style_tags=True)
         shown = self._text(code.nodes).replace(AMPERSAND, "&")
@@ -382,7 +382,7 @@ class Linker:
         end = _ADDRESS_END.search(address)
         label = address[end.start() :] if end else ""
         if node.title is not None:
-            label += (" " if label else "") + self._text(node.title.nodes)
+            label += ("" if node.suppress_space or not label else " ") + self._text(node.title.nodes)
         return label or HOLE
 
 
