@@ -24,7 +24,7 @@ from kiltetl.schemas import VERSION
 from kiltetl.schemas.arrow import record_of
 from kiltetl.schemas.records import Site
 from kiltetl.transforms import io
-from kiltetl.transforms.align import THRESHOLD, signature
+from kiltetl.transforms.align import THRESHOLD, Bleu, signature
 from kiltetl.transforms.datasets import DATASETS
 from kiltetl.transforms.datasets.spec import Dataset
 from kiltetl.transforms.io import InputError
@@ -71,6 +71,8 @@ class Settings:
     files: tuple[tuple[str, str], ...] = ()
     workers: int = 1
     keep_weak: bool = False
+    bleu: Bleu = "sacrebleu"
+    max_span_paragraphs: int = 1
     max_reject_share: float = 0.001
     dry_run: bool = False
     beam: tuple[str, ...] = ()
@@ -88,7 +90,7 @@ def build(root: beam.Pipeline, job: TaskJob) -> None:
             asked, missing = asked | LookUpSentences(job)
             found.append(missing)
         located, unknown = asked | LocatePages(job.knowledge_source)
-        found += [unknown, located | AlignEvidence(job.knowledge_source, job.bleu)]
+        found += [unknown, located | AlignEvidence(job.knowledge_source, job.bleu, job.span_rows)]
     _ = parts | AssembleExamples(job, found) | PublishTasks(job)
 
 
@@ -132,7 +134,8 @@ def plan(settings: Settings) -> TaskJob:
         "parameters": {
             "threshold": THRESHOLD,
             "keep_weak": settings.keep_weak,
-            "signature": signature(language=language) if source else None,
+            "max_span_paragraphs": settings.max_span_paragraphs,
+            "signature": signature(settings.bleu, language) if source else None,
         },
         "published": {
             "size": (dataset.published_size or {}).get(split),
@@ -147,7 +150,8 @@ def plan(settings: Settings) -> TaskJob:
         knowledge_source=source,
         output=settings.output,
         keep_weak=settings.keep_weak,
-        bleu="sacrebleu",
+        bleu=settings.bleu,
+        span_rows=settings.max_span_paragraphs,
         max_reject_share=settings.max_reject_share,
         facts=facts,
     )
@@ -259,6 +263,19 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
         help="train: keep spans below the threshold (default: answer without provenance)",
     )
     parser.add_argument(
+        "--bleu",
+        choices=("sacrebleu", "released"),
+        default="sacrebleu",
+        help="sacrebleu's sentence BLEU of span against evidence, or what the released bleu_score is (sacrebleu)",
+    )
+    parser.add_argument(
+        "--max-span-paragraphs",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="consecutive rows of a page that one span may run over (1, as KILT)",
+    )
+    parser.add_argument(
         "--max-reject-share", type=share, default=0.001, metavar="SHARE", help="share of malformed rows allowed (0.001)"
     )
     add_common_arguments(parser)
@@ -273,6 +290,8 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
         knowledge_source=found.knowledge_source,
         workers=found.workers,
         keep_weak=found.keep_weak,
+        bleu=found.bleu,
+        max_span_paragraphs=found.max_span_paragraphs,
         max_reject_share=found.max_reject_share,
         dry_run=found.dry_run,
         beam=beam_arguments,

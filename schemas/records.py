@@ -301,12 +301,16 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Where a text was found in a page: the best-BLEU token span (KILT, section 3.2)."""
+    """Where a text was found in a page: the best-BLEU token span (KILT, section 3.2).
+
+    ``end_character`` counts in the paragraph ``end_paragraph_id``; None there means the same one.
+    """
 
     paragraph_id: int
     start_character: int
     end_character: int
     bleu_score: float
+    end_paragraph_id: int | None = None
 
 
 # --------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from kiltetl.transforms.align import (
     best_span,
     best_spans,
     fold,
+    joined,
     signature,
     tokenize_page,
     tokenizer_for,
@@ -384,3 +385,50 @@ def test_memory_is_bounded() -> None:
     assert span is not None
     assert span.bleu_score > THRESHOLD
     assert peak < 100e6
+
+
+# --------------------------------------------------------------------------------------------
+# spans over several rows
+
+
+def test_a_span_over_three_rows() -> None:
+    rows = ["Title", "The salt is white .", "It melts at 800 degrees .", "It is eaten .", "Other text ."]
+    evidence = "is white . It melts at 800 degrees . It is"
+    page = tokenize_page(rows)
+    assert best_spans(joined(page, 3), [evidence]) == [Span(1, 9, 5, 1.0, end_paragraph_id=3)]
+    (alone,) = best_spans(joined(page, 1), [evidence])
+    assert alone == best_span(rows, evidence)
+    assert alone is not None
+    assert (alone.paragraph_id, alone.end_paragraph_id) == (2, None)
+
+
+@given(st.lists(st.lists(st.sampled_from("abcd"), max_size=5), max_size=6), st.integers(1, 4), st.data())
+def test_joined_rows_equal_brute_force(rows: list[list[str]], together: int, data: st.DataObject) -> None:
+    evidence = data.draw(st.lists(st.sampled_from("abcd"), min_size=1, max_size=6))
+    texts = [" ".join(row) for row in rows]
+    found = best_spans(joined(tokenize_page(texts), together), [" ".join(evidence)])[0]
+    places = [(row, i) for row, words in enumerate(rows) for i in range(len(words))]
+    best: tuple[float, int, int] | None = None
+    for first in range(len(places)):
+        for last in range(first, len(places)):
+            if places[last][0] - places[first][0] >= together:
+                break
+            words = [rows[row][i] for row, i in places[first : last + 1]]
+            if not set(words) & set(evidence):
+                continue
+            score = BLEU(tokenize="none", effective_order=True).sentence_score(" ".join(words), [" ".join(evidence)])
+            key = (-round(score.score / 100, 10), last - first, first)
+            best = key if best is None or key < best else best
+    if best is None:
+        assert found is None
+        return
+    assert found is not None
+    first, last = places[best[2]], places[best[2] + best[1]]
+    end_row = found.paragraph_id if found.end_paragraph_id is None else found.end_paragraph_id
+    assert (found.paragraph_id, found.start_character, end_row, found.end_character) == (
+        first[0],
+        2 * first[1],
+        last[0],
+        2 * last[1] + 1,
+    )
+    assert found.bleu_score == pytest.approx(-best[0], abs=1e-9)

@@ -245,6 +245,31 @@ def test_mistakes_of_the_user(
     assert not (tmp_path / "out").exists()
 
 
+def test_how_scores_are_made_is_written_down(tmp_path: Path, source: Path) -> None:
+    questions = write_json(tmp_path / "q.json", ROWS)
+    manifest = run("hotpotqa", "dev", questions, source, tmp_path / "released", "--bleu", "released")
+    table = pq.read_table(tmp_path / "released" / "hotpotqa" / "validation-00000-of-00001.parquet")
+    signature = table.schema.metadata[b"signature"].decode()
+    assert signature == manifest["parameters"]["signature"]
+    assert signature.startswith("bleu:released|nrefs:1|case:lc|eff:no|tok:13a|fold:typography|smooth:none|version:")
+    shown = {one["id"]: one for one in manifest["bleu"]["nearest"]}
+    assert set(shown) <= {"h2", "h3"}
+    default = run("hotpotqa", "dev", questions, source, tmp_path / "default")
+    near = [one for one in default["bleu"]["nearest"] if one["id"] == "h2"]
+    assert near[0]["evidence"] == "Kites are more than two thousand years old, some say."
+    assert near[0]["span"] == "Kites are more than two thousand years old."
+    assert default["bleu"]["unfound"] == {PAGE_NOT_IN_KNOWLEDGE_SOURCE: 1, SOURCE_PAGE_MISSING: 2}
+
+
+def test_a_span_over_several_rows(tmp_path: Path, source: Path) -> None:
+    whole = f"{KITE} It has a tail. History Kites are more than two thousand years old."
+    questions = write_json(tmp_path / "q.json", [hotpot(1, [["Kite", 0]], {"Kite": [whole]})])
+    run("hotpotqa", "dev", questions, source, tmp_path / "out", "--max-span-paragraphs", "3")
+    (span,) = rows(tmp_path / "out" / "hotpotqa", "validation")[0]["output"][0]["provenance"]
+    assert (span["start_paragraph_id"], span["start_character"]) == (1, 0)
+    assert (span["end_paragraph_id"], span["end_character"], span["bleu_score"]) == (3, 43, 1.0)
+
+
 # --------------------------------------------------------------------------------------------
 # real records
 

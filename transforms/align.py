@@ -36,7 +36,7 @@ import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from itertools import count
 from typing import Final, Literal
@@ -172,6 +172,7 @@ class TokenizedPage:
     vocabulary: dict[str, int]  # token -> id, from 1
     ids: Ints  # one a token, 0 for a stop
     paragraph: Ints  # one a token, a paragraph's stop included
+    row: Ints  # one a token: the row of the page it stands in; the paragraph, unless rows are joined
     first: Ints  # one a paragraph
     stop: Ints
     starts: Ints  # one a token
@@ -215,7 +216,7 @@ def tokenize_page(paragraphs: Sequence[str], language: str = "en") -> TokenizedP
     first = (bounds[:-1] + numbers).astype(np.int32)
     stop = (bounds[1:] + numbers).astype(np.int32)
     owner = np.repeat(numbers, stop - first + 1).astype(np.int32)
-    return TokenizedPage(tokenizer, dict(vocabulary), ids, owner, first, stop, starts, ends)
+    return TokenizedPage(tokenizer, dict(vocabulary), ids, owner, owner, first, stop, starts, ends)
 
 
 # --------------------------------------------------------------------------------------------
@@ -537,6 +538,39 @@ class _Search:
         return np.cumsum(counts, axis=2, dtype=np.int32)
 
 
+def joined(page: TokenizedPage, rows: int) -> TokenizedPage:
+    """The page with each run of ``rows`` consecutive rows as one paragraph, for spans that go on from
+    one row into the next. Takes ``rows`` times the memory; a span is found where it first begins."""
+    count = len(page.first)
+    if rows < 2 or count < 2:
+        return page
+    runs = range(max(1, count - rows + 1))
+    stop_token = len(page.ids)  # an index behind the last token: becomes a stop
+    pieces, lengths = [], []
+    for run in runs:
+        members = range(run, min(run + rows, count))
+        pieces += [np.arange(page.first[row], page.stop[row]) for row in members]
+        pieces.append(np.array([stop_token]))
+        lengths.append(sum(int(page.stop[row] - page.first[row]) for row in members))
+    place = np.concatenate(pieces)
+    behind = np.cumsum(np.array(lengths) + 1)
+
+    def taken(values: Ints) -> Ints:
+        found: Ints = np.append(values, np.int32(0))[place]
+        return found
+
+    return replace(
+        page,
+        ids=taken(page.ids),
+        paragraph=np.repeat(np.arange(len(runs), dtype=np.int32), np.array(lengths) + 1),
+        row=taken(page.row),
+        first=(behind - np.array(lengths) - 1).astype(np.int32),
+        stop=(behind - 1).astype(np.int32),
+        starts=taken(page.starts),
+        ends=taken(page.ends),
+    )
+
+
 def best_spans(page: TokenizedPage, evidences: Iterable[str], bleu: Bleu = "sacrebleu") -> list[Span | None]:
     """``best_span`` of each evidence in a page that was tokenised once."""
     return [_best(page, tokens(evidence, page.tokenizer), bleu) for evidence in evidences]
@@ -564,8 +598,10 @@ def _best(page: TokenizedPage, evidence: Sequence[str], bleu: Bleu) -> Span | No
     start, length = window
     paragraph = int(page.paragraph[start])
     counts = search.matches(np.array([start], np.int32), page.stop[[paragraph]], length)[:, 0, -1]
+    first_row, last_row = int(page.row[start]), int(page.row[start + length - 1])
     return Span(
-        paragraph_id=paragraph,
+        paragraph_id=first_row,
+        end_paragraph_id=None if last_row == first_row else last_row,
         start_character=int(page.starts[start]),
         end_character=int(page.ends[start + length - 1]),
         bleu_score=_score(bleu, len(evidence), length, counts.tolist()),

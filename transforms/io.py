@@ -22,7 +22,7 @@ import shutil
 import sys
 import uuid
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -530,10 +530,20 @@ class ShardWriter(Generic[Record]):
     """Writes records of one class to one Parquet file: zstd, groups of 10,000 rows, whole or not at all.
 
     A context manager; the file appears under its name when the block ends without an error.
+
+    Args:
+        weigh: size of a record in bytes, so that row groups stay small where records are large.
+        metadata: added to the schema's own.
     """
 
-    def __init__(self, path: str, cls: type[Record], weigh: Callable[[Record], int] | None = None) -> None:
-        self._path, self._cls, self._weigh = path, cls, weigh
+    def __init__(
+        self,
+        path: str,
+        cls: type[Record],
+        weigh: Callable[[Record], int] | None = None,
+        metadata: Mapping[str, str] | None = None,
+    ) -> None:
+        self._path, self._cls, self._weigh, self._metadata = path, cls, weigh, dict(metadata or {})
         self._rows: list[Record] = []
         self._weight = 0
         self.count = 0
@@ -542,8 +552,10 @@ class ShardWriter(Generic[Record]):
         cls: type = self._cls
         with contextlib.ExitStack() as stack:
             stream = stack.enter_context(replacing(self._path))
+            schema = schema_of(cls)
+            schema = schema.with_metadata({**(schema.metadata or {}), **self._metadata})
             self._writer = stack.enter_context(
-                pq.ParquetWriter(stream, schema_of(cls), compression="zstd", compression_level=3)
+                pq.ParquetWriter(stream, schema, compression="zstd", compression_level=3)
             )
             self._stack = stack.pop_all()
         return self

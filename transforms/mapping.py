@@ -74,7 +74,7 @@ def provenance(
         start_character=span.start_character,
         start_paragraph_id=span.paragraph_id,
         end_character=span.end_character,
-        end_paragraph_id=span.paragraph_id,
+        end_paragraph_id=span.paragraph_id if span.end_paragraph_id is None else span.end_paragraph_id,
         meta=meta,
         section=section_path(section),
         title=page_title,

@@ -29,20 +29,21 @@ from kiltetl.schemas.records import (
     Evidence,
     Reject,
     Site,
+    Span,
     Task,
 )
 from kiltetl.transforms import io
-from kiltetl.transforms.align import THRESHOLD, Bleu, best_spans, tokenize_page
+from kiltetl.transforms.align import THRESHOLD, Bleu, best_spans, joined, tokenize_page
 from kiltetl.transforms.datasets.spec import Dataset, MalformedRow
 from kiltetl.transforms.io import BadRow, FileInfo, ShardWriter
 from kiltetl.transforms.mapping import Finding, Unmapped, map_example, provenance
+from kiltetl.transforms.quality import NEAR, Quality, added
 from kiltetl.transforms.redirects import Located, TitleIndex
 from kiltetl.transforms.runner import RunFailed, advance
 from kiltetl.transforms.stages.knowledge_source import INDEX
 from kiltetl.transforms.stages.sources import Read, Refused, bucket_count, deal_out, merged, of_split, read_source
 from kiltetl.transforms.titles import normal_title
 
-BLEU_BINS = 20
 _COUNTERS = (
     "answers",
     "evidence_sets",
@@ -81,12 +82,19 @@ class TaskJob:
     output: str
     keep_weak: bool
     bleu: Bleu
+    span_rows: int  # rows of a page that one span may run over
     max_reject_share: float
     facts: Mapping[str, Any]
 
     @property
     def stage(self) -> str:
         return f"{self.dataset.name}/{self.split}"
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What the Parquet files of the table say of how it was made."""
+        signature = self.facts["parameters"]["signature"]
+        return {"signature": signature} if signature else {}
 
     @property
     def parts(self) -> int:
@@ -113,11 +121,15 @@ class Request(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What became of it. ``bleu`` is the best span's score, None where no text was compared."""
+    """What became of it. ``bleu`` is the best span's score, None where no text was compared.
+
+    ``texts`` are evidence and span, where the score is close to the threshold.
+    """
 
     ref: Ref
     finding: Finding
     bleu: float | None = None
+    texts: tuple[str, str] | None = None
 
 
 # --------------------------------------------------------------------------------------------
@@ -226,7 +238,7 @@ def page_rows(path: str, wanted: Iterable[str]) -> Iterator[tuple[str, list[str]
 
 
 def align_shard(
-    source: KnowledgeSource, part: int, wanted: Iterable[tuple[Request, Located]], bleu: Bleu
+    source: KnowledgeSource, part: int, wanted: Iterable[tuple[Request, Located]], bleu: Bleu, span_rows: int = 1
 ) -> Iterator[Found]:
     """What becomes of the requests whose pages lie in one shard; each page is tokenised once."""
     by_page: dict[str, list[tuple[Request, Located]]] = {}
@@ -244,21 +256,30 @@ def align_shard(
     for page, texts, sections in page_rows(source.path("paragraphs", part), texts_wanted):
         asked = [(request, located) for request, located in by_page[page] if request.evidence.text is not None]
         evidences = list(dict.fromkeys(request.evidence.text or "" for request, _ in asked))
-        spans = dict(
-            zip(evidences, best_spans(tokenize_page(texts, source.site.language), evidences, bleu), strict=True)
-        )
+        tokens = joined(tokenize_page(texts, source.site.language), span_rows)
+        spans = dict(zip(evidences, best_spans(tokens, evidences, bleu), strict=True))
         for request, located in asked:
-            span = spans[request.evidence.text or ""]
+            text = request.evidence.text or ""
+            span = spans[text]
             score = 0.0 if span is None else span.bleu_score
+            shown = (text, _text_of(span, texts)) if span and abs(score - THRESHOLD) <= NEAR else None
             if page in ambiguous and score < THRESHOLD:
                 detail = f"best span scores {score:.6g}"
-                yield Found(request.ref, Unmapped(PAGE_IS_DISAMBIGUATION, detail), score)
+                yield Found(request.ref, Unmapped(PAGE_IS_DISAMBIGUATION, detail), score, shown)
             elif span is None:
                 yield Found(request.ref, Unmapped(BLEU_BELOW_THRESHOLD, "no word in common"), score)
             else:
                 section = sections[span.paragraph_id]
                 found = provenance(request.evidence, page, located.wikipedia_title, span, section)
-                yield Found(request.ref, found, score)
+                yield Found(request.ref, found, score, shown)
+
+
+def _text_of(span: Span, texts: Sequence[str]) -> str:
+    last = span.paragraph_id if span.end_paragraph_id is None else span.end_paragraph_id
+    if last == span.paragraph_id:
+        return texts[last][span.start_character : span.end_character]
+    middle = texts[span.paragraph_id + 1 : last]
+    return "\n".join([texts[span.paragraph_id][span.start_character :], *middle, texts[last][: span.end_character]])
 
 
 # --------------------------------------------------------------------------------------------
@@ -269,11 +290,10 @@ def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
     """Read a part again, put the findings into its examples and write its shards; the summary."""
     findings: dict[Ref, Found] = {one.ref: one for one in found}
     counts: Counter[str] = Counter()
-    histogram = [0] * BLEU_BINS
-    bleu_sum, exact = 0.0, 0
+    quality = Quality()
     position = 0
     with (
-        ShardWriter(job.staged(f"tasks-{part:05d}.parquet"), Task, _weight) as tasks,
+        ShardWriter(job.staged(f"tasks-{part:05d}.parquet"), Task, _weight, job.metadata) as tasks,
         ShardWriter(job.staged(f"rejects-{part:05d}.parquet"), Reject) as rejects,
     ):
         for taken, read in read_part(job, part):
@@ -292,10 +312,9 @@ def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
                 ]
                 position += 1
                 counts["examples"] += 1
-                for one in (one for set_ in mine for one in set_ if one.bleu is not None):
-                    score = min(1.0, one.bleu or 0.0)
-                    histogram[min(BLEU_BINS - 1, int(score * BLEU_BINS))] += 1
-                    bleu_sum, exact = bleu_sum + score, exact + (score > 1 - 1e-9)
+                for output, set_ in zip(example.outputs, mine, strict=True):
+                    for evidence, one in zip(output.evidence or (), set_, strict=True):
+                        _rate(quality, example.id, evidence, one)
                 record = map_example(
                     example,
                     [[one.finding for one in set_] for set_ in mine],
@@ -315,9 +334,20 @@ def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
                 counts["answers"] += len({output.answer for output in record.output} - {None})
                 counts["evidence_sets"] += sum(output.provenance is not None for output in record.output)
     counts["written"], counts["rejects"] = tasks.count, rejects.count
-    summary = {"counts": dict(counts), "bleu": {"histogram": histogram, "sum": bleu_sum, "exact": exact}}
+    summary = {"counts": dict(counts), "bleu": quality.summary()}
     io.write_json(job.staged(f"part-{part:05d}.json"), summary)
     return summary
+
+
+def _rate(quality: Quality, example_id: str, evidence: Evidence, one: Found) -> None:
+    if one.bleu is None:
+        if isinstance(one.finding, Unmapped):
+            quality.add_unfound(one.finding.reason)
+        return
+    score = min(1.0, one.bleu)
+    quality.add(score)
+    if one.texts is not None:
+        quality.show(example_id, evidence.title, score, *one.texts)
 
 
 def _weight(task: Task) -> int:
@@ -353,7 +383,6 @@ def publish(job: TaskJob) -> dict[str, Any]:
         evidence += Counter(io.read_json(job.staged(f"evidence-{number:05d}.json")))
         reject_shards.append(job.staged(f"evidence-rejects-{number:05d}.parquet"))
     skipped, failures, losses = (_by_reason(counts, kind) for kind in ("skipped", "rejected", "lost"))
-    histogram = [sum(bins) for bins in zip(*(summary["bleu"]["histogram"] for summary in summaries), strict=True)]
     failed, lost = failures.total(), losses.total()
     rows, reject_rows = [io.footer_rows(p) for p in shards], [io.footer_rows(p) for p in reject_shards]
     checks += [
@@ -397,13 +426,7 @@ def publish(job: TaskJob) -> dict[str, Any]:
         "skipped": dict(sorted(skipped.items())),
         "rejected": dict(sorted((failures + losses).items())),
         "evidence_rows": dict(evidence),
-        "bleu": {
-            "histogram": histogram,
-            "sum": sum(summary["bleu"]["sum"] for summary in summaries),
-            "count": sum(histogram),
-            "exact": sum(summary["bleu"]["exact"] for summary in summaries),
-            "below_threshold": sum(histogram[: int(BLEU_BINS * THRESHOLD)]),
-        },
+        "bleu": added([summary["bleu"] for summary in summaries]).summary(),
         "files": files,
         "reject_files": reject_files,
     }
@@ -585,15 +608,15 @@ class _Locate(beam.DoFn):
 class AlignEvidence(beam.PTransform):
     """(part, (Request, Located)) -> Found: evidence is grouped by shard, page text stays where it is."""
 
-    def __init__(self, source: KnowledgeSource, bleu: Bleu) -> None:
+    def __init__(self, source: KnowledgeSource, bleu: Bleu, span_rows: int) -> None:
         super().__init__()
-        self._source, self._bleu = source, bleu
+        self._source, self._bleu, self._span_rows = source, bleu, span_rows
 
     def expand(self, located: PCollection[tuple[int, tuple[Request, Located]]]) -> PCollection[Found]:
         return located | beam.GroupByKey() | beam.FlatMapTuple(self._align)
 
     def _align(self, part: int, wanted: Iterable[tuple[Request, Located]]) -> Iterator[Found]:
-        yield from align_shard(self._source, part, wanted, self._bleu)
+        yield from align_shard(self._source, part, wanted, self._bleu, self._span_rows)
         advance(io.file_size(self._source.path("paragraphs", part)))
 
 
