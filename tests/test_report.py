@@ -158,6 +158,8 @@ def test_numbers_of_a_split() -> None:
         "below_threshold_percent": 25.0,
         "threshold": 0.5,
         "histogram": HISTOGRAM,
+        "nearest": [],
+        "unfound": {},
     }
 
 
@@ -388,3 +390,24 @@ def test_terminal_rows() -> None:
 
 def test_terminal_rows_of_nothing() -> None:
     assert terminal_rows(summarize(None, [])) == [HEADING]
+
+
+def test_quality_and_the_examples_nearest_the_threshold() -> None:
+    task = {
+        "kind": "tasks", "dataset": "fever", "split": "validation", "task": "fact checking",
+        "counters": {"read": 10, "examples": 10, "written": 8},
+        "bleu": {
+            "histogram": [0] * 9 + [1, 1] + [0] * 7 + [2, 4], "sum": 6.9, "count": 8, "exact": 3, "below_threshold": 1,
+            "unfound": {"page-not-in-knowledge-source": 2},
+            "nearest": [{"id": "7", "title": "A<b>", "bleu": 0.4875, "evidence": "x & y", "span": "x y"}],
+        },
+    }  # fmt: skip
+    report = summarize(None, [task])
+    (split,) = report["datasets"][0]["splits"]
+    assert split["bleu"]["unfound"] == {"page-not-in-knowledge-source": 2}
+    page = render(report)
+    for cell in ("3 (30.0", "3 (30.0", "1 (10.0", "2 (20.0"):
+        assert cell in page
+    assert "A&lt;b&gt;" in page
+    assert "x &amp; y" in page
+    assert "0.488" in page or "0.487" in page

@@ -170,6 +170,8 @@ def _bleu(tasks: Sequence[Manifest]) -> dict[str, Any]:
         "below_threshold_percent": _percent(below, count),
         "threshold": next(filter(None, ((task.get("parameters") or {}).get("threshold") for task in tasks)), THRESHOLD),
         "histogram": [sum(h[i] for h in histograms if i < len(h)) for i in range(bins)],
+        "unfound": _added(score.get("unfound") for score in scores),
+        "nearest": [one for score in scores for one in score.get("nearest") or ()] if len(tasks) == 1 else [],
     }
 
 
@@ -658,7 +660,9 @@ def _dataset_section(dataset: Manifest) -> Element:
             _element("div", {}, _reasons_table(splits, heads), beside),
         ),
         below,
+        _quality_table(splits),
         _bins_table(splits),
+        *(_nearest(split) for split in splits if split["bleu"]["nearest"]),
     )
 
 
@@ -793,6 +797,51 @@ def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Element:
 
 def _label(kind: str, x: float, y: float, anchor: str, text: str) -> Element:
     return _element("text", {"class": kind, "x": f"{x:g}", "y": f"{y:g}", "text-anchor": anchor}, text)
+
+
+def _quality_table(splits: Sequence[Manifest]) -> Element | None:
+    """How well each evidence was found: the share of every band, and of what was compared with nothing."""
+    found = [split["bleu"] for split in splits]
+    wholes = [bleu["count"] + sum(bleu["unfound"].values()) for bleu in found]
+    if not any(wholes):
+        return None
+
+    def band(label: str, counts: Sequence[int], inner: bool = False) -> Element:
+        cells = [f"{_number(n)} ({_share(_percent(n, whole))})" for n, whole in zip(counts, wholes, strict=True)]
+        return _row(label, *cells, inner=inner)
+
+    def between(bleu: Manifest, low: float, high: float) -> int:
+        bins = len(bleu["histogram"])
+        return sum(bleu["histogram"][round(low * bins) : round(high * bins)])
+
+    rows = [
+        band("exactly 1", [bleu["exact"] for bleu in found]),
+        band("0.9 to 1", [between(bleu, 0.9, 1) - bleu["exact"] for bleu in found]),
+        band("0.5 to 0.9", [between(bleu, 0.5, 0.9) for bleu in found]),
+        band("under 0.5", [between(bleu, 0, 0.5) for bleu in found]),
+    ]
+    reasons = sorted({reason for bleu in found for reason in bleu["unfound"]})
+    rows += [band(reason, [bleu["unfound"].get(reason, 0) for bleu in found]) for reason in reasons]
+    heads = [_name(split["split"]) for split in splits]
+    return _table("Every evidence by the BLEU of its best span", ["BLEU", *heads], [("", rows)])
+
+
+def _nearest(split: Manifest) -> Element:
+    """Evidence and span side by side, around the threshold, so that a person sees what it does."""
+    rows = [
+        _element(
+            "tr",
+            {},
+            _element("th", {"scope": "row"}, _decimal(one["bleu"], 3)),
+            _element("td", {}, _text(one["title"])),
+            _element("td", {}, _text(one["evidence"])),
+            _element("td", {}, _text(one["span"])),
+        )
+        for one in split["bleu"]["nearest"]
+    ]
+    caption = f"{split['split']}: the examples nearest the threshold"
+    table = _table(caption, ["BLEU", "Page", "Evidence", "Best span"], [("", rows)], left=4)
+    return _element("details", {}, _element("summary", {}, caption), table)
 
 
 def _bins_table(splits: Sequence[Manifest]) -> Element | None:
