@@ -12,6 +12,7 @@ from kiltetl.transforms.datasets import (
     mkqa,
     nq,
     structured_zeroshot,
+    tackbp2010,
     trex,
     triviaqa,
     wned,
@@ -44,5 +45,6 @@ DATASETS: Final[Mapping[str, Dataset]] = by_name(
         eli5.DATASET,
         wow.DATASET,
         mkqa.DATASET,
+        tackbp2010.DATASET,
     )
 )
