@@ -93,6 +93,8 @@ def settings_of(
             raise InputError(f"{path}: [knowledge_source] names no dump (nor the path of one that is built)")
         source_folder = io.join(output, "knowledge_source")
         part_mb = given.pop("part_mb", 64)
+        if "templates" in given:
+            given["templates"] = _absolute(str(given["templates"]), path)
         given = {"workers": workers, "overwrite": overwrite, **given, "dump": _paths(path, "dump", given["dump"])}
         source = knowledge_source.Settings(
             **given, output=source_folder, part_bytes=part_mb << 20, dry_run=dry_run, beam=beam

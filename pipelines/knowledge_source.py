@@ -42,6 +42,7 @@ from kiltetl.transforms.stages.knowledge_source import (
     plan_parts,
 )
 from kiltetl.transforms.wikitext import Options
+from kiltetl.transforms.wikitext.templates import compiled
 
 _EPILOG = """\
 examples:
@@ -65,6 +66,7 @@ class Settings:
     dump_date: str | None = None
     tables: Literal["drop", "cells"] = "drop"
     math: Literal["source", "drop"] = "source"
+    templates: str | None = None
     max_reject_share: float = 0.001
     overwrite: bool = False
     dry_run: bool = False
@@ -141,7 +143,8 @@ def plan(settings: Settings) -> Job:
     if not files:
         raise InputError(f"{' '.join(settings.dump)}: these are index or checksum files; name the .xml.bz2 files")
     parts = tuple(plan_parts(files, settings.part_bytes, settings.limit_pages))
-    options = Options(tables=settings.tables, math=settings.math)
+    templates = read_templates(settings.templates) if settings.templates else {}
+    options = Options(tables=settings.tables, math=settings.math, templates=templates)
     first = io.basename(files[0].path)
     date = settings.dump_date or dump_date(first)
     facts: dict[str, Any] = {
@@ -153,6 +156,7 @@ def plan(settings: Settings) -> Job:
         "parameters": {
             "tables": settings.tables,
             "math": settings.math,
+            "templates": templates,
             "limit_pages": settings.limit_pages,
             "part_bytes": settings.part_bytes,
         },
@@ -161,6 +165,19 @@ def plan(settings: Settings) -> Job:
     fingerprint = hashlib.sha1(json.dumps(seen, sort_keys=True).encode()).hexdigest()
     staging = Staging(io.join(settings.output, "staging"), fingerprint, date, options)
     return Job(files, parts, staging, settings.output, facts, settings.max_reject_share)
+
+
+def read_templates(path: str) -> dict[str, str]:
+    """A user's own table of templates: a JSON object, name to form (see transforms/wikitext/templates.py)."""
+    table = io.read_json(path)
+    if not isinstance(table, dict) or not all(isinstance(form, str) for form in table.values()):
+        raise InputError(f'{path}: takes a JSON object of names and forms, such as {{"my quote": "“{{1}}”"}}')
+    for name, form in table.items():
+        try:
+            compiled(form)
+        except ValueError as error:
+            raise InputError(f"{path}: template {name!r}: {error}") from None
+    return table
 
 
 _NOT_A_DUMP = re.compile(r"-index\d*\.txt|sums?(\.txt)?$|\.(json|txt|html|sql)(\.gz|\.bz2)?$", re.IGNORECASE)
@@ -276,6 +293,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
         "--tables", choices=("drop", "cells"), default="drop", help="table cells as rows, or not (drop)"
     )
     parser.add_argument("--math", choices=("source", "drop"), default="source", help="formulas as TeX, or not (source)")
+    parser.add_argument("--templates", metavar="FILE", help="JSON: further templates to render, name to form")
     parser.add_argument(
         "--max-reject-share", type=share, default=0.001, metavar="SHARE", help="share of failed pages allowed (0.001)"
     )
@@ -293,6 +311,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
         dump_date=found.dump_date,
         tables=found.tables,
         math=found.math,
+        templates=found.templates,
         max_reject_share=found.max_reject_share,
         overwrite=found.overwrite,
         dry_run=found.dry_run,

@@ -326,6 +326,21 @@ def test_a_page_of_six_megabytes(tmp_path: Path) -> None:
     assert counts == {"Long": 120_001, "Short": 2}
 
 
+def test_a_table_of_templates_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dump = write(tmp_path / "d.xml.bz2", [Page("A", "It weighs {{stone weight|9|kg=57}}.")])
+    (tmp_path / "t.json").write_text(json.dumps({"stone weight": "{1} st< ({kg} kg)>"}))
+    manifest = run(dump, tmp_path / "ks", "--templates", str(tmp_path / "t.json"))
+    assert [r["text"] for r in rows(tmp_path / "ks", "paragraphs")] == ["A", "It weighs 9 st (57 kg)."]
+    assert manifest["parameters"]["templates"] == {"stone weight": "{1} st< ({kg} kg)>"}
+    unknown = run(dump, tmp_path / "without")
+    assert unknown["unknown_templates"] == {"stone weight": 1}
+    for wrong, said in (('["a"]', "a JSON object of names and forms"), ('{"x": "<{1}"}', "template 'x'")):
+        (tmp_path / "t.json").write_text(wrong)
+        arguments = ["--dump", str(dump), "--output", str(tmp_path / "ks2"), "--templates", str(tmp_path / "t.json")]
+        assert main(arguments) == 2
+        assert said in capsys.readouterr().err
+
+
 def test_limit_pages_reads_the_head_only(tmp_path: Path) -> None:
     manifest = run(write(tmp_path / "d.xml.bz2"), tmp_path / "ks", "--limit-pages", "4")
     assert manifest["counters"]["read"] == 4
