@@ -21,28 +21,27 @@ from kiltetl.pipelines.console import (
     table,
 )
 from kiltetl.schemas import VERSION
-from kiltetl.schemas.arrow import record_of
-from kiltetl.schemas.records import Site
 from kiltetl.transforms import io
 from kiltetl.transforms.align import THRESHOLD, Bleu, signature
 from kiltetl.transforms.datasets import DATASETS
 from kiltetl.transforms.datasets.spec import Dataset
 from kiltetl.transforms.io import InputError
+from kiltetl.transforms.released import released
 from kiltetl.transforms.report import summarize, terminal_rows
 from kiltetl.transforms.runner import beam_options, is_local, run, watched
-from kiltetl.transforms.stages.knowledge_source import MANIFEST
+from kiltetl.transforms.stages.borrowed import Tables
 from kiltetl.transforms.stages.sources import check_format
 from kiltetl.transforms.stages.tasks import (
     AlignEvidence,
     AssembleExamples,
     GatherExamples,
-    KnowledgeSource,
     LocatePages,
     LookUpSentences,
     PublishTasks,
     ReadRequests,
     TaskJob,
     manifest_path,
+    open_knowledge_source,
 )
 
 SPLITS = {"train": "train", "dev": "validation", "validation": "validation", "test": "test"}
@@ -53,6 +52,8 @@ examples:
       --knowledge-source ks --output tasks
   kiltetl tasks --dataset fever --split train --source train.jsonl --evidence 'wiki-pages/*.jsonl' \\
       --knowledge-source ks --output tasks --workers 4
+  kiltetl tasks --dataset wow --split dev --from-kilt wow-dev-kilt.jsonl --knowledge-source ks --output tasks
+  kiltetl tasks --dataset mkqa --split dev --source mkqa.jsonl.gz --mkqa-provenance tasks --output tasks
 
 KILT's dev is the split validation, the name that data-set loaders know; --split dev means it.
 """
@@ -67,7 +68,9 @@ class Settings:
     source: tuple[str, ...]
     output: str
     evidence: tuple[str, ...] = ()
+    from_kilt: tuple[str, ...] = ()
     knowledge_source: str | None = None
+    mkqa_provenance: str | None = None
     files: tuple[tuple[str, str], ...] = ()
     workers: int = 1
     keep_weak: bool = False
@@ -103,7 +106,11 @@ def plan(settings: Settings) -> TaskJob:
     if split is None or split not in dataset.splits:
         names = ", ".join("validation (dev)" if name == "validation" else name for name in dataset.splits)
         raise InputError(f"--split {settings.split}: {dataset.name} has {names}")
-    sources = tuple(io.expand(settings.source))
+    if bool(settings.source) == bool(settings.from_kilt):
+        raise InputError("name the dataset's original files with --source, or its released ones with --from-kilt")
+    if settings.from_kilt:
+        dataset = released(dataset, split)
+    sources = tuple(io.expand(settings.from_kilt or settings.source))
     evidence = tuple(io.expand(settings.evidence)) if settings.evidence else ()
     if evidence and dataset.read_evidence is None:
         raise InputError(f"--evidence: {dataset.name} carries its evidence in its own files")
@@ -119,6 +126,9 @@ def plan(settings: Settings) -> TaskJob:
         if settings.knowledge_source is None:
             raise InputError(f"{dataset.name} is mapped onto pages: name them with --knowledge-source DIR")
         source, about = open_knowledge_source(settings.knowledge_source)
+    borrowed = None
+    if settings.mkqa_provenance is not None:
+        borrowed, about = _borrowed(settings, settings.mkqa_provenance)
     io.check_filesystem(settings.output, write=True)
     language = source.site.language if source else "en"
     facts = {
@@ -129,6 +139,7 @@ def plan(settings: Settings) -> TaskJob:
         "inputs": [{"name": io.basename(i.path), "size": i.size, **io.digests(i.path, ["sha1"])} for i in sources],
         "option_files": sorted(name for name, _ in settings.files),
         "evidence": [{"name": io.basename(i.path), "size": i.size} for i in evidence],
+        "from_kilt": bool(settings.from_kilt),
         "knowledge_source": about,
         "versions": {"kiltetl": VERSION} | {name: version(name) for name in ("apache-beam", "pyarrow", "sacrebleu")},
         "parameters": {
@@ -154,7 +165,29 @@ def plan(settings: Settings) -> TaskJob:
         span_rows=settings.max_span_paragraphs,
         max_reject_share=settings.max_reject_share,
         facts=facts,
+        borrowed=borrowed,
     )
+
+
+def _borrowed(settings: Settings, folder: str) -> tuple[Tables, dict[str, Any] | None]:
+    """The tables of Natural Questions in a folder of tasks, and the knowledge source they were mapped onto."""
+    if settings.dataset != "mkqa" or settings.from_kilt:
+        raise InputError("--mkqa-provenance: goes with --dataset mkqa --source alone, whose ids are Natural Questions'")
+    names = io.list_folder(io.join(folder, "manifests"), "nq-*.json")
+    if not names:
+        raise InputError(f"{folder}: no tables of nq in it; map them first: kiltetl tasks --dataset nq --output {folder}")
+    manifests = [io.read_json(io.join(folder, "manifests", name)) for name in names]
+    sources = {str((one["knowledge_source"] or {}).get("fingerprint")): one["knowledge_source"] for one in manifests}
+    if len(sources) > 1:
+        raise InputError(f"{folder}: {' and '.join(names)} were mapped onto different knowledge sources; map them anew")
+    tables = Tables(
+        tuple(io.join(folder, "nq", file["name"]) for one in manifests for file in one["files"]),
+        tuple(io.join(folder, "rejects", "nq", file["name"]) for one in manifests for file in one["reject_files"]),
+    )
+    missing = next((path for path in (*tables.tasks, *tables.rejects) if not io.exists(path)), None)
+    if missing is not None:
+        raise InputError(f"{missing}: not there, though a manifest names it; map nq anew")
+    return tables, next(iter(sources.values()))
 
 
 def _configured(dataset: Dataset, files: dict[str, str]) -> Dataset:
@@ -170,20 +203,6 @@ def _configured(dataset: Dataset, files: dict[str, str]) -> Dataset:
         return dataset.configure({name: list(io.read_lines(path)) for name, path in files.items()})
     except ValueError as error:
         raise InputError(f"{', '.join(files.values())}: {error}") from None
-
-
-def open_knowledge_source(folder: str) -> tuple[KnowledgeSource, dict[str, Any]]:
-    """A finished knowledge source, and what a task's manifest says of it."""
-    path = io.join(folder, MANIFEST)
-    io.check_filesystem(folder)
-    if not io.exists(path):
-        raise InputError(f"{folder}: no knowledge source, or an unfinished one: build it with kiltetl knowledge-source")
-    manifest = io.read_json(path)
-    if manifest.get("kind") != "knowledge-source":
-        raise InputError(f"{path}: the manifest of something else")
-    shards = sum(file["name"].startswith("pages-") for file in manifest["files"])
-    site = record_of(Site, manifest["site"])
-    return KnowledgeSource(folder, shards, site), {"dump": manifest["dump"], "fingerprint": manifest["fingerprint"]}
 
 
 def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
@@ -242,7 +261,10 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
     parser = Parser(__doc__ or "", _EPILOG, "kiltetl tasks")
     parser.add_argument("--dataset", required=True, metavar="NAME", help=", ".join(sorted(DATASETS)))
     parser.add_argument("--split", required=True, metavar="SPLIT", help="train, dev (= validation) or test")
-    parser.add_argument("--source", nargs="+", required=True, metavar="PATH", help="the dataset's original files")
+    parser.add_argument("--source", nargs="+", default=(), metavar="PATH", help="the dataset's original files")
+    parser.add_argument(
+        "--from-kilt", nargs="+", default=(), metavar="PATH", help="instead: its released KILT files (JSON Lines)"
+    )
     parser.add_argument(
         "--evidence", nargs="+", default=(), metavar="PATH", help="its own evidence files, if it has some"
     )
@@ -255,6 +277,11 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
         + "; ".join(f"{d.name}: {', '.join(d.files)}" for d in DATASETS.values() if d.files),
     )
     parser.add_argument("--knowledge-source", metavar="DIR", help="what kiltetl knowledge-source wrote")
+    parser.add_argument(
+        "--mkqa-provenance",
+        metavar="DIR",
+        help="mkqa: a folder of tasks with mapped nq, whose provenance the rows with the same id get",
+    )
     parser.add_argument("--output", required=True, metavar="DIR", help="folder for the tables")
     parser.add_argument("--workers", type=positive, default=1, metavar="N", help="processes on this machine (1)")
     parser.add_argument(
@@ -287,7 +314,9 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
         output=found.output,
         evidence=tuple(found.evidence),
         files=tuple(_option_file(one) for one in found.file),
+        from_kilt=tuple(found.from_kilt),
         knowledge_source=found.knowledge_source,
+        mkqa_provenance=found.mkqa_provenance,
         workers=found.workers,
         keep_weak=found.keep_weak,
         bleu=found.bleu,

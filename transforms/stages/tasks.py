@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from apache_beam.metrics import Metrics
 from apache_beam.pvalue import AsSingleton, PCollection, TaggedOutput
 
+from kiltetl.schemas.arrow import record_of
 from kiltetl.schemas.records import (
     BLEU_BELOW_THRESHOLD,
     FAILURES,
@@ -35,12 +36,14 @@ from kiltetl.schemas.records import (
 from kiltetl.transforms import io
 from kiltetl.transforms.align import THRESHOLD, Bleu, best_spans, joined, tokenize_page
 from kiltetl.transforms.datasets.spec import Dataset, MalformedRow
-from kiltetl.transforms.io import BadRow, FileInfo, ShardWriter
-from kiltetl.transforms.mapping import Finding, Unmapped, map_example, provenance
+from kiltetl.transforms.io import BadRow, FileInfo, InputError, ShardWriter
+from kiltetl.transforms.mapping import Finding, Unmapped, checked, map_example, provenance
 from kiltetl.transforms.quality import NEAR, Quality, added
 from kiltetl.transforms.redirects import Located, TitleIndex
+from kiltetl.transforms.released import kind
 from kiltetl.transforms.runner import RunFailed, advance
-from kiltetl.transforms.stages.knowledge_source import INDEX
+from kiltetl.transforms.stages.borrowed import Tables, evidence_sets, with_sets
+from kiltetl.transforms.stages.knowledge_source import INDEX, MANIFEST
 from kiltetl.transforms.stages.sources import Read, Refused, bucket_count, deal_out, merged, of_split, read_source
 from kiltetl.transforms.titles import normal_title
 
@@ -70,6 +73,20 @@ class KnowledgeSource:
         return io.join(self.folder, io.shard_name(table, part, self.shards))
 
 
+def open_knowledge_source(folder: str) -> tuple[KnowledgeSource, dict[str, Any]]:
+    """A finished knowledge source, and what a task's manifest says of it."""
+    path = io.join(folder, MANIFEST)
+    io.check_filesystem(folder)
+    if not io.exists(path):
+        raise InputError(f"{folder}: no knowledge source, or an unfinished one: build it with kiltetl knowledge-source")
+    manifest = io.read_json(path)
+    if manifest.get("kind") != "knowledge-source":
+        raise InputError(f"{path}: the manifest of something else")
+    shards = sum(file["name"].startswith("pages-") for file in manifest["files"])
+    site = record_of(Site, manifest["site"])
+    return KnowledgeSource(folder, shards, site), {"dump": manifest["dump"], "fingerprint": manifest["fingerprint"]}
+
+
 @dataclass(frozen=True, slots=True)
 class TaskJob:
     """One dataset and split to map. A part is a source file, or a bucket where rows are merged."""
@@ -85,6 +102,7 @@ class TaskJob:
     span_rows: int  # rows of a page that one span may run over
     max_reject_share: float
     facts: Mapping[str, Any]
+    borrowed: Tables | None = None  # nq's, whose provenance the rows of mkqa get
 
     @property
     def stage(self) -> str:
@@ -242,8 +260,12 @@ def align_shard(
 ) -> Iterator[Found]:
     """What becomes of the requests whose pages lie in one shard; each page is tokenised once."""
     by_page: dict[str, list[tuple[Request, Located]]] = {}
+    placed: dict[str, list[tuple[Request, Located]]] = {}
     for request, located in wanted:
-        by_page.setdefault(located.wikipedia_id, []).append((request, located))
+        asked = by_page if request.evidence.place is None else placed
+        asked.setdefault(located.wikipedia_id, []).append((request, located))
+    if placed:
+        yield from check_shard(source, part, placed)
     pages = io.read_table(source.path("pages", part), ["wikipedia_id", "is_disambiguation"])
     ambiguous = set(pages.filter(pages.column("is_disambiguation")).column("wikipedia_id").to_pylist())
     texts_wanted = {page for page, asked in by_page.items() if any(r.evidence.text is not None for r, _ in asked)}
@@ -274,6 +296,15 @@ def align_shard(
                 yield Found(request.ref, found, score, shown)
 
 
+def check_shard(
+    source: KnowledgeSource, part: int, placed: Mapping[str, Sequence[tuple[Request, Located]]]
+) -> Iterator[Found]:
+    """What becomes of released evidence, of which only the place is known, on the pages of one shard."""
+    for page, texts, sections in page_rows(source.path("paragraphs", part), placed):
+        for request, located in placed[page]:
+            yield Found(request.ref, checked(request.evidence, page, located.wikipedia_title, texts, sections))
+
+
 def _text_of(span: Span, texts: Sequence[str]) -> str:
     last = span.paragraph_id if span.end_paragraph_id is None else span.end_paragraph_id
     if last == span.paragraph_id:
@@ -291,6 +322,7 @@ def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
     findings: dict[Ref, Found] = {one.ref: one for one in found}
     counts: Counter[str] = Counter()
     quality = Quality()
+    borrowed = evidence_sets(job.borrowed, example_ids(job, part)) if job.borrowed else {}
     position = 0
     with (
         ShardWriter(job.staged(f"tasks-{part:05d}.parquet"), Task, _weight, job.metadata) as tasks,
@@ -315,6 +347,7 @@ def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
                 for output, set_ in zip(example.outputs, mine, strict=True):
                     for evidence, one in zip(output.evidence or (), set_, strict=True):
                         _rate(quality, example.id, evidence, one)
+                        counts.update(_brought_over(evidence, one))
                 record = map_example(
                     example,
                     [[one.finding for one in set_] for set_ in mine],
@@ -326,6 +359,10 @@ def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
                     counts[f"lost:{record.reason}"] += 1
                     rejects.write(record)
                     continue
+                if job.borrowed is not None:
+                    sets = borrowed[record.id]
+                    record = record if isinstance(sets, str) else with_sets(record, sets)
+                    counts[f"borrowed:{sets if isinstance(sets, str) else 'mapped'}"] += 1
                 tasks.write(record)
                 spans = [span for output in record.output for span in output.provenance or ()]
                 counts["spans"] += len(spans)
@@ -348,6 +385,22 @@ def _rate(quality: Quality, example_id: str, evidence: Evidence, one: Found) -> 
     quality.add(score)
     if one.texts is not None:
         quality.show(example_id, evidence.title, score, *one.texts)
+
+
+def example_ids(job: TaskJob, part: int) -> set[str]:
+    """Ids of the examples of a part."""
+    return {example.id for _, read in read_part(job, part) if not isinstance(read, Refused) for example in read}
+
+
+def _brought_over(evidence: Evidence, one: Found) -> Iterator[str]:
+    """Counts of what became of released evidence; none for that of original files."""
+    how = kind(evidence)
+    if how is not None:
+        yield f"released:{how}"
+        if isinstance(one.finding, Unmapped):
+            yield f"released:{how}, not found"
+        elif one.finding.wikipedia_id != evidence.wikipedia_id:
+            yield "released:page of another id"
 
 
 def _weight(task: Task) -> int:
@@ -426,6 +479,7 @@ def publish(job: TaskJob) -> dict[str, Any]:
         "skipped": dict(sorted(skipped.items())),
         "rejected": dict(sorted((failures + losses).items())),
         "evidence_rows": dict(evidence),
+        **{name: dict(sorted(found.items())) for name in ("released", "borrowed") if (found := _by_reason(counts, name))},
         "bleu": added([summary["bleu"] for summary in summaries]).summary(),
         "files": files,
         "reject_files": reject_files,
@@ -593,8 +647,13 @@ class _Locate(beam.DoFn):
         self._index = TitleIndex(io.map_arrow(path))
 
     def process(self, request: Request) -> Iterator[Any]:
-        title = normal_title(request.evidence.title, self._source.site)
-        located = self._index.find([title]).get(title)
+        evidence, site = request.evidence, self._source.site
+        located = None
+        if evidence.wikipedia_id is not None and site.dbname == "enwiki":  # whose ids released records have
+            located = self._index.with_id(evidence.wikipedia_id)
+        if located is None:
+            title = normal_title(evidence.title, site)
+            located = self._index.find([title]).get(title)
         if located is None:
             yield TaggedOutput("found", Found(request.ref, Unmapped(PAGE_NOT_IN_KNOWLEDGE_SOURCE)))
         else:
