@@ -55,6 +55,7 @@ def _character(found: "re.Match[str]") -> str:
 
 
 _SPACE_IN_FRONT = re.compile(f"({LINK}[0-9]+{LABEL})([ {HOLE}]+)")
+_ANCHOR = re.compile(f"{LINK}([0-9]+){LABEL}([^{LINK_END}]*){LINK_END}")
 _EMPTY_ANCHOR = re.compile(f"{LINK}[0-9]+{LABEL}{LINK_END}")
 _SPACE_AT_END = re.compile(f"([ {HOLE}]+){LINK_END}")
 
@@ -156,21 +157,17 @@ def _single_spaced(text: str) -> str:
 
 def _with_offsets(marked: str, linker: Linker) -> tuple[str, tuple[Anchor, ...]]:
     """Takes the marks of anchors out of clean text and counts where they stood."""
-    first, *pieces = marked.split(LINK)
-    out = [first]
+    parts = _ANCHOR.split(marked)  # text, then number, label and text of each anchor
     anchors: list[Anchor] = []
-    length = len(first)
-    for piece in pieces:
-        anchor, _, after = piece.partition(LINK_END)
-        number, _, label = anchor.partition(LABEL)
-        start = length
-        length += len(label)
-        href, fragment, title = linker.targets[int(number)]
-        anchors.append(Anchor(label, href, fragment, start, length, title))
-        out.append(label)
-        out.append(after)
-        length += len(after)
-    return "".join(out), tuple(anchors)
+    targets = linker.targets
+    start = len(parts[0])
+    for number, label, after in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+        href, fragment, title = targets[int(number)]
+        end = start + len(label)
+        anchors.append(Anchor(label, href, fragment, start, end, title))
+        start = end + len(after)
+    del parts[1::3]
+    return "".join(parts), tuple(anchors)
 
 
 # --------------------------------------------------------------------------------------------

@@ -85,7 +85,10 @@ def opaque(text: str, decode: Callable[[str], str], keep_math: bool = True) -> s
                 out.append(HOLE if tag in _DROPPED else "&lt;" + text[start + 1 : bracket + 1])
                 position = bracket + 1
             else:
-                out.append(_shown(tag, text[bracket + 1 : closer.start()], decode, keep_math))
+                if tag == "ref":
+                    out.append(HOLE)
+                else:
+                    out.append(_shown(tag, text[bracket + 1 : closer.start()], decode, keep_math))
                 position = closer.end()
         found = opener(text, position)
     out.append(text[position:])

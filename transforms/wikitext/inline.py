@@ -293,10 +293,12 @@ class Linker:
     def _plain(self, found: "re.Match[str]") -> str:
         target, label, trail = found.groups()
         known = self._known.get(target)
-        if label and known.__class__ is Target:
-            # what nearly all links are: seen before on this page, with a label
+        if known is None:
+            known = self._known[target] = self._target(target)
+        if known.__class__ is Target and (label or _SIMPLE_TARGET.fullmatch(target)):
+            # what nearly all links are: to a page, with a label or shown as written
             self.targets.append(known)
-            return f"{LINK}{len(self.targets) - 1}{LABEL}{label}{trail}{LINK_END}"
+            return f"{LINK}{len(self.targets) - 1}{LABEL}{label or target}{trail}{LINK_END}"
         return self._anchor(target, label, trail)
 
     def _anchor(self, target: str, label: str | None, trail: str = "") -> str:

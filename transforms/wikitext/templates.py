@@ -16,6 +16,7 @@ forms and goes before the table of renderers.py; a file of such a mapping is JSO
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from kiltetl.transforms.wikitext.marks import HOLE
@@ -143,6 +144,7 @@ def compiled_table(forms: Mapping[str, str], known: Mapping[str, Renderer] | Non
 _NAMESPACE = re.compile(r"(?:template|t|msg|subst|safesubst|vorlage|modèle|шаблон|قالب|模板)\s*:\s*", re.IGNORECASE)
 
 
+@lru_cache(maxsize=10_000)
 def normal_name(name: str) -> str:
     """A template's name in the form of the tables: lower case, single spaces, no namespace."""
     name = " ".join(name.replace("_", " ").split()).lower()
