@@ -5,6 +5,7 @@ different lengths, a tenth of them headings. What is timed is ``best_spans`` of 
 page that is tokenised already; its rival in the same run is the released algorithm.
 """
 
+import math
 import random
 import statistics
 import time
@@ -94,6 +95,31 @@ def row(label: str, found: Sequence[float]) -> str:
     return f"{label}  {1e3 * median:9.2f}  {1e3 * high:9.2f}  {len(found) / sum(found):10,.0f}"
 
 
+def plot(label: str, series: dict[str, dict[int, float]], width: int = 60, height: int = 14) -> str:
+    """Medians against a length, both on logarithmic axes; the dots show a straight line of slope 1."""
+    points = [(x, y) for line in series.values() for x, y in line.items()]
+    left, right = (math.log(pick(x for x, _ in points)) for pick in (min, max))
+    low, high = (math.log(pick(y for _, y in points)) for pick in (min, max))
+    grid = [[" "] * (width + 1) for _ in range(height + 1)]
+
+    def put(x: float, y: float, mark: str) -> None:
+        column, line = round((x - left) / (right - left) * width), round((high - y) / (high - low) * height)
+        if 0 <= line <= height:
+            grid[line][column] = mark
+
+    for column in range(width + 1):
+        x = left + (right - left) * column / width
+        put(x, high - (right - x), ".")
+    marks = dict(zip(series, "vfho", strict=False))
+    for name, line in series.items():
+        for x, y in line.items():
+            put(math.log(x), math.log(y), marks[name])
+    legend = ", ".join(f"{mark} {name}" for name, mark in marks.items())
+    lines = [f"{'ms' if i == 0 else '':>4} |{''.join(cells)}" for i, cells in enumerate(grid)]
+    axis = f"     +{'-' * width}\n      {min(x for x, _ in points):,} … {max(x for x, _ in points):,} {label}"
+    return "\n".join(["", *lines, f"{axis}; {legend}; . linear growth"])
+
+
 # --------------------------------------------------------------------------------------------
 # The rival
 
@@ -158,14 +184,22 @@ def main() -> None:
 
     head = "median ms     p99 ms  alignments/s"
     print(f"page tokens  evidence of 30    {head}")
+    growth: dict[str, dict[int, float]] = {}
     for page_size, times in ((500, 200), (5000, 300), (50_000, 30), (200_000, 10)):
         for kind, share in KINDS.items():
-            print(row(f"{page_size:11,}  {kind:16}", latencies(corpus, page_size, 30, share, times)), flush=True)
+            found = latencies(corpus, page_size, 30, share, times)
+            growth.setdefault(kind, {})[page_size] = 1e3 * statistics.median(found)
+            print(row(f"{page_size:11,}  {kind:16}", found), flush=True)
+    print(plot("page tokens", growth))
 
     print(f"\nevidence tokens, page of 5,000 {head}")
+    growth = {}
     for length in (3, 10, 30, 100, 300, 1000, 3000):
         for kind, share in list(KINDS.items())[:2]:
-            print(row(f"{length:11,}  {kind:16}", latencies(corpus, 5000, length, share, 80)), flush=True)
+            found = latencies(corpus, 5000, length, share, 80)
+            growth.setdefault(kind, {})[length] = 1e3 * statistics.median(found)
+            print(row(f"{length:11,}  {kind:16}", found), flush=True)
+    print(plot("evidence tokens", growth))
 
     print()
     for line in rivals(corpus, 2):
