@@ -104,11 +104,17 @@ def settings_of(
         where = f"[[task]] number {number}"
         _check(path, where, one, _TASK_KEYS)
         for key in ("dataset", "split", "source"):
-            if key not in one:
+            if key not in one and not (key == "source" and "from_kilt" in one):
                 raise InputError(f"{path}: {where} has no {key}")
         paths: dict[str, Any] = {
-            key: _paths(path, f"{where}, {key}", one[key]) for key in ("source", "evidence") if key in one
+            key: _paths(path, f"{where}, {key}", one[key]) for key in ("source", "evidence", "from_kilt") if key in one
         }
+        paths.setdefault("source", ())
+        nq = one.get("mkqa_provenance")
+        if nq is not None and nq is not True and not isinstance(nq, str):
+            raise InputError(f"{path}: {where}, mkqa_provenance takes a folder of tasks, or true for this build's own")
+        if nq is not None:
+            paths["mkqa_provenance"] = io.join(output, "tasks") if nq is True else _absolute(nq, path)
         if "files" in one:
             if not isinstance(one["files"], dict):
                 raise InputError(f'{path}: {where}, files takes names and paths, such as {{ relations = "r.txt" }}')
@@ -138,7 +144,7 @@ def execute(
     manifest = knowledge_source.execute(source, console) if source else None
     if dry_run:
         for one in found:
-            console.say(f"then {one.dataset} {one.split}: {' '.join(one.source)}")
+            console.say(f"then {one.dataset} {one.split}: {' '.join(one.source or one.from_kilt)}")
         return
     for one in found:
         tasks.execute(one, console)

@@ -14,6 +14,7 @@ commands:
   build             knowledge source, tasks and report, as a configuration file says
   knowledge-source  a Wikipedia dump to tables of paragraphs, pages, titles and rejects
   tasks             one dataset's original files to its table, mapped onto a knowledge source
+  export            tables in the form of the released files (KILT's JSON Lines)
   evaluate          predictions scored with the official figures of KILT or MKQA
   report            what was built, as one page and as data
 
@@ -29,6 +30,8 @@ def _main_of(command: str) -> Callable[[Sequence[str]], int] | None:
         from kiltetl.pipelines.knowledge_source import main
     elif command == "tasks":
         from kiltetl.pipelines.tasks import main
+    elif command == "export":
+        from kiltetl.pipelines.export import main
     elif command == "evaluate":
         from kiltetl.pipelines.evaluate import main
     elif command == "report":

@@ -175,7 +175,9 @@ def _borrowed(settings: Settings, folder: str) -> tuple[Tables, dict[str, Any] |
         raise InputError("--mkqa-provenance: goes with --dataset mkqa --source alone, whose ids are Natural Questions'")
     names = io.list_folder(io.join(folder, "manifests"), "nq-*.json")
     if not names:
-        raise InputError(f"{folder}: no tables of nq in it; map them first: kiltetl tasks --dataset nq --output {folder}")
+        raise InputError(
+            f"{folder}: no tables of nq in it; map them first: kiltetl tasks --dataset nq --output {folder}"
+        )
     manifests = [io.read_json(io.join(folder, "manifests", name)) for name in names]
     sources = {str((one["knowledge_source"] or {}).get("fingerprint")): one["knowledge_source"] for one in manifests}
     if len(sources) > 1:

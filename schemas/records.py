@@ -208,13 +208,26 @@ class ProvenanceMeta:
 
 
 @dataclass(frozen=True, slots=True)
+class Place:
+    """Where a released record says that its evidence stands. Characters are None where paragraphs are meant."""
+
+    start_paragraph_id: int
+    start_character: int | None
+    end_paragraph_id: int
+    end_character: int | None
+    bleu_score: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Evidence:
     """One thing a dataset points at.
 
     ``title`` is the page's title as the dataset means it (decoded, not yet resolved). Exactly one
-    of three holds: ``text`` is the evidence's text; or ``sentence`` numbers a sentence of the page
-    ``source_page`` in the dataset's own evidence files, where its text is looked up; or both are
-    None and the whole page is the evidence (entity linking).
+    of four holds: ``text`` is the evidence's text; or ``sentence`` numbers a sentence of the page
+    ``source_page`` in the dataset's own evidence files, where its text is looked up; or ``place`` is
+    where a released record puts it, which is only checked; or all are None and the whole page is the
+    evidence (entity linking). ``wikipedia_id`` is the page's id on the English Wikipedia, of released
+    records alone: it is looked for first where that wiki is the knowledge source.
     """
 
     title: str
@@ -222,6 +235,8 @@ class Evidence:
     source_page: str | None = None
     sentence: int | None = None
     meta: ProvenanceMeta = ProvenanceMeta()
+    wikipedia_id: str | None = None
+    place: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -401,6 +416,7 @@ PAGE_IS_DISAMBIGUATION: Final = "page-is-disambiguation"
 BLEU_BELOW_THRESHOLD: Final = "bleu-below-threshold"
 SOURCE_PAGE_MISSING: Final = "source-page-missing"
 SOURCE_SENTENCE_MISSING: Final = "source-sentence-missing"
+SPAN_NOT_IN_PAGE: Final = "span-not-in-page"  # of a released record: its page has no such paragraph or characters
 LOSSES: Final = (
     REDIRECT_CYCLE,
     REDIRECT_TARGET_MISSING,
@@ -410,7 +426,12 @@ LOSSES: Final = (
     BLEU_BELOW_THRESHOLD,
     SOURCE_PAGE_MISSING,
     SOURCE_SENTENCE_MISSING,
+    SPAN_NOT_IN_PAGE,
 )
+
+# Why a row of mkqa has no provenance of Natural Questions, beside the losses of the record there:
+NOT_IN_NQ: Final = "not-in-nq"  # the tables have no such record (a rule of the benchmark may have left it out)
+NO_EVIDENCE: Final = "no-evidence"  # its record names none
 
 MALFORMED_PAGE: Final = "malformed-page"
 PAGE_FAILED: Final = "page-failed"

@@ -21,6 +21,7 @@ from typing import TypeAlias
 
 from kiltetl.schemas.records import (
     BLEU_BELOW_THRESHOLD,
+    SPAN_NOT_IN_PAGE,
     Evidence,
     Example,
     Output,
@@ -65,7 +66,8 @@ def provenance(
     ``section`` holds the headings of the span's paragraph. The score keeps its full precision and
     is at most 1.
     """
-    original = evidence.title if evidence.title != page_title else None
+    named = evidence.meta.original_title or evidence.title
+    original = named if named != page_title else None
     meta = replace(evidence.meta, original_title=original)
     if span is None:
         return Provenance(None, None, None, None, None, meta, None, page_title, page_id)
@@ -79,6 +81,36 @@ def provenance(
         section=section_path(section),
         title=page_title,
         wikipedia_id=page_id,
+    )
+
+
+def checked(
+    evidence: Evidence, page_id: str, page_title: str, texts: Sequence[str], sections: Sequence[Sequence[str]]
+) -> Finding:
+    """The provenance that a released record gives, if the page has its paragraphs and characters; score and all.
+
+    Args:
+        texts, sections: of the page's paragraphs.
+    """
+    place = evidence.place
+    assert place is not None, "there is a place to check"
+    first, last = place.start_paragraph_id, place.end_paragraph_id
+    if not 0 <= first <= last < len(texts):
+        return Unmapped(SPAN_NOT_IN_PAGE, f"paragraphs {first} to {last} of {len(texts)}")
+    whole = place.start_character is None and place.end_character is None
+    start = 0 if place.start_character is None else place.start_character
+    end = len(texts[last]) if place.end_character is None else place.end_character
+    inside = 0 <= start <= len(texts[first]) and 0 <= end <= len(texts[last])
+    if not inside or (first == last and start >= end and not whole):
+        size = f"{len(texts[first])}" if first == last else f"{len(texts[first])} and {len(texts[last])}"
+        return Unmapped(SPAN_NOT_IN_PAGE, f"characters {start} to {end} of paragraph {first}, which has {size}")
+    span = Span(first, start, end, place.bleu_score or 0.0, last)
+    found = provenance(evidence, page_id, page_title, span, sections[first])
+    return replace(
+        found,
+        start_character=place.start_character,
+        end_character=place.end_character,
+        bleu_score=None if place.bleu_score is None else found.bleu_score,
     )
 
 
@@ -113,14 +145,14 @@ def map_example(
             outputs.append(Output(answer, given.meta, spans or None))
     supported = {output.answer for output in outputs if output.provenance}
     kept = tuple(_kept(outputs, set() if train else supported))
-    if not kept or (losses and not supported and not train):
+    if (not kept and outputs) or (losses and not supported and not train):
         return Reject(f"{dataset}/{split}", example.id, losses[0].reason, losses[0].detail)
     return Task(example.id, example.input, example.meta, kept, dataset, split, example.language)
 
 
 def _is_page(evidence: Evidence) -> bool:
     """Whether the whole page is meant."""
-    return evidence.text is None and evidence.source_page is None
+    return evidence.text is None and evidence.source_page is None and evidence.place is None
 
 
 def _losses(evidence: Sequence[Evidence], findings: Sequence[Finding], floor: float) -> Iterator[Unmapped]:

@@ -234,6 +234,7 @@ class TitleIndex:
         self._page = column["page"].to_numpy()
         self._page_id = column["page_id"].to_numpy()
         self._part = column["part"].to_numpy()
+        self._by_id: tuple[Ints, Ints] | None = None
         titles = column["title"]
         _, offsets, data = titles.buffers()
         self._offsets = np.frombuffer(offsets, np.int64)[titles.offset :] if offsets else np.zeros(1, np.int64)
@@ -262,6 +263,21 @@ class TitleIndex:
                 name = title if page == row else self._title(page).decode("utf-8", "surrogatepass")
                 found[title] = Located(str(page_id), name, part)
         return found
+
+    def with_id(self, page_id: str) -> "Located | None":
+        """The page of that id. The first call orders the pages by their ids (16 bytes a page)."""
+        if self._by_id is None:
+            own = np.flatnonzero(self._page == np.arange(len(self)))
+            order = own[np.argsort(self._page_id[own], kind="stable")]
+            self._by_id = order, self._page_id[order]
+        order, ids = self._by_id
+        wanted = int(page_id) if page_id.isascii() and page_id.isdigit() and len(page_id) < 19 else -1
+        place = int(np.searchsorted(ids, wanted))
+        if place == len(ids) or ids[place] != wanted:
+            return None
+        row = int(order[place])
+        name = self._title(row).decode("utf-8", "surrogatepass")
+        return Located(str(wanted), name, int(self._part[row]))
 
     def _title(self, row: int) -> bytes:
         return bytes(self._data[self._offsets[row] : self._offsets[row + 1]])

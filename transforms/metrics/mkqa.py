@@ -127,13 +127,19 @@ def example_id(record: Any, what: str) -> str:
     return id
 
 
+def _is_evidence(output: Record) -> bool:
+    """Whether an output is a provenance alone, as those that mkqa has of Natural Questions: no answer at all."""
+    return output.get("answer") is None and bool(output.get("provenance"))
+
+
 def gold_texts(record: Record) -> Iterator[tuple[str, tuple[str, ...], list[str]]]:
     """(language, gold texts, notes) of a record of mkqa.jsonl.gz, or of a row of our table of tasks.
 
     No answer is the empty text.
     """
     if "output" in record:
-        texts = ["" if one.get("answer") is None else str(one["answer"]) for one in record["output"]]
+        given = [one.get("answer") for one in record["output"] if not _is_evidence(one)]
+        texts = ["" if answer is None else str(answer) for answer in given]
         yield language_of(str(record.get("language"))), tuple(dict.fromkeys(texts)), []
         return
     answers = record.get("answers")

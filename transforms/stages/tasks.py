@@ -262,8 +262,8 @@ def align_shard(
     by_page: dict[str, list[tuple[Request, Located]]] = {}
     placed: dict[str, list[tuple[Request, Located]]] = {}
     for request, located in wanted:
-        asked = by_page if request.evidence.place is None else placed
-        asked.setdefault(located.wikipedia_id, []).append((request, located))
+        pile = by_page if request.evidence.place is None else placed
+        pile.setdefault(located.wikipedia_id, []).append((request, located))
     if placed:
         yield from check_shard(source, part, placed)
     pages = io.read_table(source.path("pages", part), ["wikipedia_id", "is_disambiguation"])
@@ -479,7 +479,11 @@ def publish(job: TaskJob) -> dict[str, Any]:
         "skipped": dict(sorted(skipped.items())),
         "rejected": dict(sorted((failures + losses).items())),
         "evidence_rows": dict(evidence),
-        **{name: dict(sorted(found.items())) for name in ("released", "borrowed") if (found := _by_reason(counts, name))},
+        **{
+            name: dict(sorted(found.items()))
+            for name in ("released", "borrowed")
+            if (found := _by_reason(counts, name))
+        },
         "bleu": added([summary["bleu"] for summary in summaries]).summary(),
         "files": files,
         "reject_files": reject_files,

@@ -1,0 +1,198 @@
+"""export: tables in the form of the released files, for tools that read those."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from kiltetl.pipelines.console import Console, Parser, add_common_arguments, run_command, size, table
+from kiltetl.schemas.arrow import records_of
+from kiltetl.schemas.records import Task
+from kiltetl.transforms import io
+from kiltetl.transforms.io import InputError
+from kiltetl.transforms.kilt_format import file_name, line_of, to_kilt
+from kiltetl.transforms.report import SPLITS
+
+_BATCH = 500  # records held at a time
+
+_USAGE = """\
+usage: kiltetl export kilt-jsonl [options]
+
+Tables in the form of the released files, for tools that read those.
+
+  kilt-jsonl  KILT's JSON Lines: hotpotqa-dev-kilt.jsonl and so on
+
+kiltetl export kilt-jsonl --help says more.
+"""
+
+_EPILOG = """\
+The names and the shape are the release's: nq-train-kilt.jsonl, triviaqa-dev_id-kilt.jsonl, and
+NAME-test_without_answers-kilt.jsonl where no record of a test split has an output. A null of the table is no
+key; a provenance that is a whole page has wikipedia_id and title alone. What the tables have beyond the release
+keeps its name, so that kiltetl tasks --from-kilt reads all of it back: level and type of hotpotqa, questions of
+triviaqa, meta of outputs, original_title, language. --strict-release leaves it out.
+
+examples:
+  kiltetl export kilt-jsonl --tasks out/tasks --output kilt
+  kiltetl export kilt-jsonl --tasks out/tasks --output kilt --dataset hotpotqa nq --split dev --strict-release
+"""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says; see --help."""
+
+    tasks: str
+    output: str
+    datasets: tuple[str, ...] = ()
+    splits: tuple[str, ...] = ()
+    strict_release: bool = False
+    dry_run: bool = False
+
+
+@dataclass(frozen=True)
+class Split:
+    """One dataset and split to write: its shards in order, with their rows."""
+
+    dataset: str
+    split: str
+    shards: tuple[str, ...]
+    rows: int
+
+
+def plan(settings: Settings) -> list[Split]:
+    """The tables that are asked for; InputError for what the user can mend."""
+    io.check_filesystem(settings.tasks)
+    io.check_filesystem(settings.output, write=True)
+    places = (settings.tasks, io.join(settings.tasks, "tasks"))
+    found: list[Split] = []
+    for place in places:
+        for name in io.list_folder(io.join(place, "manifests"), "*.json"):
+            found.append(_split(place, io.join(place, "manifests", name)))
+        if found:
+            break
+    if not found:
+        raise InputError(f"{settings.tasks}: no tables of kiltetl tasks in it; give the folder that it wrote")
+    there = sorted({one.dataset for one in found})
+    for name in settings.datasets:
+        if name not in there:
+            raise InputError(f"--dataset {name}: not in {settings.tasks}, which has {', '.join(there)}")
+    wanted = [
+        one
+        for one in found
+        if one.dataset in (settings.datasets or there) and one.split in (settings.splits or (one.split,))
+    ]
+    if not wanted:
+        raise InputError(f"--split {' '.join(settings.splits)}: none of {', '.join(settings.datasets or there)} has it")
+    return sorted(wanted, key=lambda one: (one.dataset, SPLITS.index(one.split) if one.split in SPLITS else 9))
+
+
+def _split(folder: str, path: str) -> Split:
+    manifest = io.read_json(path)
+    try:
+        files = [(io.join(folder, manifest["dataset"], file["name"]), file["rows"]) for file in manifest["files"]]
+        found = Split(manifest["dataset"], manifest["split"], tuple(p for p, _ in files), sum(n for _, n in files))
+    except (KeyError, TypeError):
+        raise InputError(f"{path}: not the manifest of a dataset and split") from None
+    for shard, rows in files:
+        if not io.exists(shard):
+            raise InputError(f"{shard}: not there, though {io.basename(path)} names it; map the dataset anew")
+        if io.footer_rows(shard) != rows:
+            raise InputError(f"{shard}: has other rows than {io.basename(path)} says; map the dataset anew")
+    return found
+
+
+def records(split: Split) -> Iterator[Task]:
+    """The records of a split, in order."""
+    for shard in split.shards:
+        with io.parquet_file(shard) as file:
+            for batch in file.iter_batches(batch_size=_BATCH):
+                yield from records_of(Task, pa.Table.from_batches([batch]))
+
+
+def _has_output(split: Split) -> bool:
+    """Whether any record has an output; only a test split need be looked at."""
+    return split.split != "test" or any(record.output for record in records(split))
+
+
+def execute(settings: Settings, console: Console) -> list[tuple[str, int, int]]:
+    """Write the files; name, records and bytes of each."""
+    splits = plan(settings)
+    names = [file_name(one.dataset, one.split, _has_output(one)) for one in splits]
+    if settings.dry_run:
+        console.say("would read:")
+        for one in splits:
+            for shard in one.shards:
+                console.say(f"  {shard}  {size(io.file_size(shard))}")
+        console.say("would write:")
+        for one, name in zip(splits, names, strict=True):
+            console.say(f"  {io.join(settings.output, name)}  {one.rows:,} records")
+        return []
+    written = []
+    total = sum(io.file_size(shard) for one in splits for shard in one.shards)
+    with console.progress("export", total) as report:
+        for one, name in zip(splits, names, strict=True):
+            path, count, length = io.join(settings.output, name), 0, 0
+            each = sum(map(io.file_size, one.shards)) / max(one.rows, 1)
+            with io.replacing(path) as stream:
+                for record in records(one):
+                    line = line_of(to_kilt(record, settings.strict_release))
+                    stream.write(line)
+                    count, length = count + 1, length + len(line)
+                    report(round(each * count) - round(each * (count - 1)))
+            written.append((name, count, length))
+    return written
+
+
+def _split_name(text: str) -> str:
+    name = "validation" if text == "dev" else text
+    if name not in SPLITS:
+        raise InputError(f"--split {text}: known are train, dev (= validation) and test")
+    return name
+
+
+def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
+    own = list(arguments)
+    if own[:1] != ["kilt-jsonl"]:
+        raise InputError("say what to export: kiltetl export kilt-jsonl; see --help")
+    parser = Parser(__doc__ or "", _EPILOG, "kiltetl export kilt-jsonl")
+    parser.add_argument("--tasks", required=True, metavar="DIR", help="what kiltetl tasks (or build) wrote")
+    parser.add_argument("--output", required=True, metavar="DIR", help="folder for the files")
+    parser.add_argument("--dataset", nargs="+", default=[], metavar="NAME", help="these alone (all)")
+    parser.add_argument("--split", nargs="+", default=[], metavar="SPLIT", help="train, dev (= validation), test (all)")
+    parser.add_argument(
+        "--strict-release", action="store_true", help="only the keys that the released files of the dataset have"
+    )
+    add_common_arguments(parser)
+    found: Any = parser.parse_args(own[1:])
+    settings = Settings(
+        tasks=found.tasks,
+        output=found.output,
+        datasets=tuple(found.dataset),
+        splits=tuple(_split_name(one) for one in found.split),
+        strict_release=found.strict_release,
+        dry_run=found.dry_run,
+    )
+    return settings, Console(found.quiet, not found.no_color)
+
+
+def _command(arguments: Sequence[str]) -> None:
+    if list(arguments[:1]) in (["-h"], ["--help"]):
+        print(_USAGE, end="")
+        return
+    settings, console = parse_arguments(arguments)
+    written = execute(settings, console)
+    if written:
+        rows = [[name, f"{count:,}", size(length)] for name, count, length in written]
+        console.say(table([["file", "records", "size"], *rows]))
+        console.say(f"\nfiles in {settings.output}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return run_command(_command, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
