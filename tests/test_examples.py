@@ -1,19 +1,22 @@
-"""The examples: packed as they should be, and every reason to leave something out occurs in them."""
+"""The examples: packed as they should be, and built: every reason to leave something out occurs in them."""
 
 import bz2
+import io
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from contextlib import redirect_stdout
+from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
 import miniwiki
+import pyarrow.parquet as pq
 import pytest
 
-from kiltetl.pipelines.build import read_config
-from kiltetl.schemas.arrow import table_of
+from kiltetl.pipelines.build import main, read_config
 from kiltetl.schemas.records import (
     BLEU_BELOW_THRESHOLD,
     DUPLICATE_PAGE,
@@ -21,11 +24,17 @@ from kiltetl.schemas.records import (
     LOSSES,
     MALFORMED_PAGE,
     MALFORMED_RECORD,
+    NEGATIVE_EXAMPLE,
     NO_ANSWER,
+    NO_ENTITY,
+    NO_FACT,
+    NO_PAGE,
+    NO_PASSAGE,
     NO_SHORT_ANSWER,
     NOT_ENOUGH_INFO,
     NOT_WIKITEXT,
     OTHER_NAMESPACE,
+    OTHER_SPLIT,
     PAGE_FAILED,
     PAGE_IS_DISAMBIGUATION,
     PAGE_NOT_IN_KNOWLEDGE_SOURCE,
@@ -37,25 +46,15 @@ from kiltetl.schemas.records import (
     SKIPS,
     SOURCE_PAGE_MISSING,
     SOURCE_SENTENCE_MISSING,
-    Evidence,
-    ParsedPage,
+    TOO_MANY_PROVENANCES,
     RawPage,
-    Reject,
-    ScannedTitle,
-    Task,
-    TitleRow,
 )
-from kiltetl.transforms import io
-from kiltetl.transforms.align import THRESHOLD, best_span
+from kiltetl.transforms.align import THRESHOLD
 from kiltetl.transforms.datasets import DATASETS
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, SkipRow
-from kiltetl.transforms.dump import MalformedPage, pages, read_header, redirect_fragment
-from kiltetl.transforms.mapping import Finding, Unmapped, map_example, provenance
-from kiltetl.transforms.redirects import resolve_titles, title_hash
-from kiltetl.transforms.titles import normal_title
-from kiltetl.transforms.wikitext import parse_page
+from kiltetl.transforms.dump import MalformedPage, pages, read_header
 
 FOLDER = miniwiki.EXAMPLES
+REASONS = {*SKIPS, *LOSSES, *FAILURES}
 
 # ---------------------------------------------------------------------------------------------
 # The files
@@ -95,7 +94,7 @@ def test_index() -> None:
 
 
 def test_size() -> None:
-    assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.is_file()) < 150_000
+    assert sum(path.stat().st_size for path in FOLDER.rglob("*") if path.is_file()) < 250_000
 
 
 def test_dump_xml_writes_what_the_reader_reads() -> None:
@@ -119,88 +118,144 @@ def test_dump_xml_writes_what_the_reader_reads() -> None:
 
 
 # ---------------------------------------------------------------------------------------------
+# The build
+
+
+@dataclass(frozen=True)
+class Built:
+    """What the whole pipeline makes of build.toml, and what it prints."""
+
+    output: Path
+    printed: str
+
+    def manifest(self, name: str) -> Any:
+        return json.loads((self.output / name).read_bytes())
+
+    def rows(self, pattern: str) -> list[dict[str, Any]]:
+        return [row for path in sorted(self.output.glob(pattern)) for row in pq.read_table(path).to_pylist()]
+
+    def tasks(self, dataset: str, split: str = "*") -> list[dict[str, Any]]:
+        return self.rows(f"tasks/{dataset}/{split}-*.parquet")
+
+    def titles(self) -> dict[str, dict[str, Any]]:
+        return {row["title"]: row for row in self.rows("knowledge_source/titles-*")}
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
+    output = tmp_path_factory.mktemp("examples")
+    with redirect_stdout(io.StringIO()) as printed:
+        assert main([str(FOLDER / "build.toml"), "--output", str(output), "--no-color"]) == 0
+    return Built(output, printed.getvalue())
+
+
+WIKI = {
+    OTHER_NAMESPACE: 4,
+    REDIRECT: 13,
+    NOT_WIKITEXT: 1,
+    DUPLICATE_PAGE: 1,
+    MALFORMED_PAGE: 2,
+    REDIRECT_CYCLE: 2,
+    REDIRECT_TARGET_MISSING: 1,
+    REDIRECT_TO_OTHER_NAMESPACE: 1,
+}
+LOST = {BLEU_BELOW_THRESHOLD: 1, PAGE_NOT_IN_KNOWLEDGE_SOURCE: 1, PAGE_IS_DISAMBIGUATION: 1}
+NOT_THERE = {SOURCE_PAGE_MISSING: 1, SOURCE_SENTENCE_MISSING: 1}
+UNLINKED = {PAGE_NOT_IN_KNOWLEDGE_SOURCE: 1, PAGE_IS_DISAMBIGUATION: 1}
+BAD = {MALFORMED_RECORD: 1}
+
+# For each task: rows read, skipped, rejected and records written.
+EXPECTED: dict[tuple[str, str], tuple[int, dict[str, int], dict[str, int], int]] = {
+    ("fever", "train"): (16, {NOT_ENOUGH_INFO: 1}, {MALFORMED_RECORD: 2}, 13),
+    ("fever", "validation"): (
+        15,
+        {NO_ANSWER: 1, NOT_ENOUGH_INFO: 1},
+        {**NOT_THERE, **BAD, BLEU_BELOW_THRESHOLD: 1, PAGE_IS_DISAMBIGUATION: 1, PAGE_NOT_IN_KNOWLEDGE_SOURCE: 2},
+        6,
+    ),
+    ("aidayago2", "train"): (29, {NO_ENTITY: 4, OTHER_SPLIT: 13}, {**UNLINKED, **BAD}, 9),
+    ("aidayago2", "validation"): (29, {NO_ENTITY: 4, OTHER_SPLIT: 17}, {**UNLINKED, **BAD}, 5),
+    ("aidayago2", "test"): (7, {NO_ENTITY: 1}, {PAGE_NOT_IN_KNOWLEDGE_SOURCE: 1}, 5),
+    ("wned", "validation"): (19, {NO_ENTITY: 3, OTHER_SPLIT: 7}, {**UNLINKED, MALFORMED_RECORD: 2}, 5),
+    ("wned", "test"): (19, {NO_ENTITY: 3, OTHER_SPLIT: 7}, {MALFORMED_RECORD: 2, PAGE_NOT_IN_KNOWLEDGE_SOURCE: 1}, 6),
+    ("cweb", "validation"): (18, {NO_ENTITY: 2, OTHER_SPLIT: 6}, {**UNLINKED, **BAD}, 7),
+    ("cweb", "test"): (18, {NO_ENTITY: 2, OTHER_SPLIT: 9}, {**BAD, PAGE_NOT_IN_KNOWLEDGE_SOURCE: 1}, 5),
+    ("trex", "train"): (17, {NO_FACT: 2, OTHER_SPLIT: 8, TOO_MANY_PROVENANCES: 22}, BAD, 8),
+    ("trex", "validation"): (17, {NO_FACT: 2, OTHER_SPLIT: 13, TOO_MANY_PROVENANCES: 22}, {**LOST, **BAD}, 2),
+    ("trex", "test"): (
+        17,
+        {NO_FACT: 2, OTHER_SPLIT: 15, TOO_MANY_PROVENANCES: 22},
+        {**BAD, BLEU_BELOW_THRESHOLD: 1},
+        2,
+    ),
+    ("structured_zeroshot", "train"): (23, {NEGATIVE_EXAMPLE: 2, OTHER_SPLIT: 12}, BAD, 6),
+    ("structured_zeroshot", "validation"): (23, {NEGATIVE_EXAMPLE: 2, OTHER_SPLIT: 15}, {**LOST, **BAD}, 2),
+    ("structured_zeroshot", "test"): (23, {NEGATIVE_EXAMPLE: 2, OTHER_SPLIT: 14}, {**BAD, BLEU_BELOW_THRESHOLD: 1}, 4),
+    ("nq", "train"): (13, {NO_SHORT_ANSWER: 1, SHORT_ANSWER_TOO_LONG: 1}, {MALFORMED_RECORD: 2}, 9),
+    ("nq", "validation"): (12, {NO_SHORT_ANSWER: 1, SHORT_ANSWER_TOO_LONG: 1}, {**LOST, **BAD}, 6),
+    ("hotpotqa", "train"): (11, {}, BAD, 10),
+    ("hotpotqa", "validation"): (10, {NO_ANSWER: 1}, {**LOST, **NOT_THERE, **BAD}, 3),
+    ("triviaqa", "train"): (9, {NO_PAGE: 1}, BAD, 7),
+    ("triviaqa", "validation"): (9, {NO_ANSWER: 1, NO_PAGE: 1}, {**LOST, **BAD}, 3),
+    ("eli5", "train"): (7, {NO_ANSWER: 1}, BAD, 5),
+    ("eli5", "validation"): (5, {NO_ANSWER: 1}, BAD, 3),
+    ("wow", "train"): (5, {NO_PASSAGE: 1}, BAD, 6),
+    ("wow", "validation"): (3, {NO_PASSAGE: 1}, LOST, 2),
+    ("wow", "test"): (2, {}, {PAGE_NOT_IN_KNOWLEDGE_SOURCE: 1}, 3),
+    ("mkqa", "validation"): (9, {}, BAD, 208),
+}
+
+
+def test_counts_of_the_datasets(built: Built) -> None:
+    found = {}
+    for path in (built.output / "tasks" / "manifests").iterdir():
+        manifest = built.manifest(f"tasks/manifests/{path.name}")
+        counters = manifest["counters"]
+        key = (manifest["dataset"], manifest["split"])
+        found[key] = (counters["read"], manifest["skipped"], manifest["rejected"], counters["written"])
+        assert len(built.tasks(*key)) == counters["written"]
+        assert (
+            Counter(row["reason"] for row in built.rows("tasks/rejects/{}/{}-*".format(*key))) == manifest["rejected"]
+        )
+    assert found == EXPECTED
+
+
+def test_every_reason_occurs(built: Built) -> None:
+    seen = set(WIKI).union(*(skipped.keys() | rejected.keys() for _, skipped, rejected, _ in EXPECTED.values()))
+    assert seen == REASONS - {PAGE_FAILED}
+    assert {reason for reason in REASONS if re.search(rf"(?<![a-z-]){reason} +[0-9]", built.printed)} == seen
+
+
+# ---------------------------------------------------------------------------------------------
 # The wiki
 
 
-@dataclass
-class Wiki:
-    """The encyclopedia as the pipeline would have it."""
-
-    articles: dict[str, ParsedPage] = field(default_factory=dict)
-    ids: dict[str, str] = field(default_factory=dict)
-    titles: dict[str, TitleRow] = field(default_factory=dict)
-    reasons: Counter[str] = field(default_factory=Counter)
-    read: int = 0
+def test_reasons_of_the_wiki(built: Built) -> None:
+    counters = built.manifest("knowledge_source/manifest.json")["counters"]
+    assert {reason: counters[reason] for reason in REASONS & counters.keys()} == WIKI
+    not_read = sum(counters[reason] for reason in WIKI if reason in {*SKIPS, *FAILURES})
+    assert counters["read"] == counters["pages"] + not_read == 66
 
 
-@pytest.fixture(scope="module")
-def wiki() -> Wiki:
-    xml = (FOLDER / "miniwiki.xml").read_bytes()
-    header, rooted = read_header([(True, xml)])
-    found, kept, scanned = Wiki(), dict[int, RawPage](), list[ScannedTitle]()
-    for page in pages([(True, xml)], header, rooted):
-        found.read += 1
-        if isinstance(page, MalformedPage):
-            found.reasons[MALFORMED_PAGE] += 1
-        elif page.namespace:
-            found.reasons[OTHER_NAMESPACE] += 1
-        elif page.redirect is None and page.model != "wikitext":
-            found.reasons[NOT_WIKITEXT] += 1
-        else:
-            target = page.redirect and normal_title(page.redirect, header.site)
-            fragment = redirect_fragment(page.text, header) if target else None
-            hashes = title_hash(page.title), title_hash(target) if target else 0
-            scanned.append(
-                ScannedTitle(
-                    page.page_id, page.revision_id, page.ordinal, page.title, hashes[0], target, hashes[1], fragment
-                )
-            )
-            kept[page.ordinal] = page
-    resolution = resolve_titles([table_of(ScannedTitle, scanned)], header.site)
-    for ordinal in resolution.duplicates[0]:
-        found.reasons[DUPLICATE_PAGE] += 1
-        del kept[ordinal]
-    found.titles = {row.title: row for row in resolution.title_rows(0)}
-    found.reasons.update(reject.reason for reject in resolution.rejects(0))
-    for page in kept.values():
-        if page.redirect is None:
-            found.articles[page.title] = parse_page(page.title, page.text, header.site)
-            found.ids[page.title] = str(page.page_id)
-        else:
-            found.reasons[REDIRECT] += 1
-    return found
+def test_titles_of_the_wiki(built: Built) -> None:
+    titles = built.titles()
+    pharos = titles["Pharos"]
+    assert (pharos["wikipedia_title"], pharos["is_redirect"], pharos["hops"]) == ("Lighthouse of Alexandria", True, 2)
+    assert pharos["wikipedia_id"] == titles["Lighthouse of Alexandria"]["wikipedia_id"]
+    assert titles["Smeaton's Tower"]["fragment"] == "Smeaton's lighthouse"
+    assert titles["Augustin Fresnel"]["wikipedia_title"] == "Augustin-Jean Fresnel"
+    redirects = sum(row["is_redirect"] for row in titles.values())
+    assert redirects == 13 - 4
+    assert len(titles) == redirects + len(built.rows("knowledge_source/pages-*"))
 
 
-def test_reasons_of_the_wiki(wiki: Wiki) -> None:
-    assert wiki.reasons == {
-        OTHER_NAMESPACE: 4,
-        REDIRECT: 13,
-        NOT_WIKITEXT: 1,
-        DUPLICATE_PAGE: 1,
-        MALFORMED_PAGE: 2,
-        REDIRECT_CYCLE: 2,
-        REDIRECT_TARGET_MISSING: 1,
-        REDIRECT_TO_OTHER_NAMESPACE: 1,
-    }
-    not_read = sum(wiki.reasons[reason] for reason in (*SKIPS, MALFORMED_PAGE))
-    assert wiki.read == len(wiki.articles) + not_read == 66
-
-
-def test_titles_of_the_wiki(wiki: Wiki) -> None:
-    page_id = wiki.ids["Lighthouse of Alexandria"]
-    assert wiki.titles["Pharos"] == TitleRow("Pharos", page_id, "Lighthouse of Alexandria", None, True, 2)
-    assert wiki.titles["Smeaton's Tower"].fragment == "Smeaton's lighthouse"
-    assert wiki.titles["Augustin Fresnel"].wikipedia_title == "Augustin-Jean Fresnel"
-    assert sum(row.is_redirect for row in wiki.titles.values()) == 13 - 4
-    assert len(wiki.titles) == len(wiki.articles) + 9
-
-
-def test_constructs_of_the_wiki(wiki: Wiki) -> None:
-    rows = [row for page in wiki.articles.values() for row in page.paragraphs]
-    texts = {row.text for row in rows}
-    assert {row.kind for row in rows} == {"title", "section", "paragraph", "list_item"}
-    assert {row.list_marker for row in rows} >= {None, "-", "1.", "2.", "7."}
-    assert max(len(row.section) for row in rows) == 3
+def test_constructs_of_the_wiki(built: Built) -> None:
+    rows = built.rows("knowledge_source/paragraphs-*")
+    articles = {row["wikipedia_title"]: row for row in built.rows("knowledge_source/pages-*")}
+    texts = {row["text"] for row in rows}
+    assert {row["kind"] for row in rows} == {"title", "section", "paragraph", "list_item"}
+    assert {row["list_marker"] for row in rows} >= {None, "-", "1.", "2.", "7."}
+    assert max(len(row["section"]) for row in rows) == 3
     assert "Automation" not in texts, "an empty section"
     assert "of paper, or" in texts, "a list in a list"
     assert "The sailor has come home from the sea, and the hunter has come home from the hill." in texts, "a quote"
@@ -216,199 +271,105 @@ def test_constructs_of_the_wiki(wiki: Wiki) -> None:
         assert part in joined, what
     for part in ("{{", "}}", "{|", "<ref", "thumb", "<!--", "A. Keeper", "~~~~", "\x01", "\x02"):
         assert part not in joined
-    assert [title for title, page in wiki.articles.items() if page.is_disambiguation] == ["Mercury"]
-    assert wiki.articles["Tide"].unknown_templates == {"tide table": 1}
-    assert wiki.articles["Lighthouse"].categories == ("Lighthouses", "Towers", "Navigation, aids to")
-    assert wiki.articles["Bay of Fundy"].categories == ("Bays",), "the newer of two revisions"
+    assert [title for title, page in articles.items() if page["is_disambiguation"]] == ["Mercury"]
+    assert built.manifest("knowledge_source/manifest.json")["unknown_templates"] == {"tide table": 1}
+    assert articles["Lighthouse"]["categories"] == ["Lighthouses", "Towers", "Navigation, aids to"]
+    assert articles["Bay of Fundy"]["categories"] == ["Bays"], "the newer of two revisions"
 
 
-def test_links_of_the_wiki(wiki: Wiki) -> None:
-    seen = Counter[str]()
-    for title, page in wiki.articles.items():
-        for row in page.paragraphs:
-            for anchor in row.anchors:
-                assert row.text[anchor.start : anchor.end] == anchor.text
-                leads = wiki.titles.get(anchor.wikipedia_title)
-                seen["red" if leads is None else "redirect" if leads.is_redirect else "page"] += 1
-                assert anchor.wikipedia_title != title, "a self link is no link"
-                seen["trail"] += anchor.text == "buses"
-                seen["astral"] += anchor.text == "𐌲𐌿𐍄𐌰𐌽𐍃"
+def test_links_of_the_wiki(built: Built) -> None:
+    titles, seen = built.titles(), Counter[str]()
+    for row in built.rows("knowledge_source/paragraphs-*"):
+        for anchor in row["anchors"]:
+            assert row["text"][anchor["start"] : anchor["end"]] == anchor["text"]
+            assert anchor["wikipedia_title"] != row["wikipedia_title"], "a self link is no link"
+            leads = titles.get(anchor["href"])
+            seen["red" if anchor["wikipedia_id"] is None else "page"] += 1
+            seen["redirect"] += leads is not None and leads["is_redirect"]
+            seen["trail"] += anchor["text"] == "buses"
+            seen["astral"] += anchor["text"] == "𐌲𐌿𐍄𐌰𐌽𐍃"
     assert set(+seen) == {"red", "redirect", "page", "trail", "astral"}
 
 
 # ---------------------------------------------------------------------------------------------
-# The datasets
+# The records
 
 
-@dataclass
-class Outcome:
-    """What comes of one task of build.toml."""
-
-    rows: int = 0
-    skipped: Counter[str] = field(default_factory=Counter)
-    malformed: int = 0
-    tasks: list[Task] = field(default_factory=list)
-    rejects: list[Reject] = field(default_factory=list)
-
-    def facts(self) -> tuple[Any, ...]:
-        rejected = Counter(reject.reason for reject in self.rejects)
-        return self.rows, dict(self.skipped), self.malformed, len(self.tasks), dict(rejected)
-
-    def unmapped(self) -> set[str]:
-        reasons = (output.meta.unmapped_reason for task in self.tasks for output in task.output)
-        return {reason for reason in reasons if reason}
+def outputs(tasks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for task in tasks:
+        yield from task["output"]
 
 
-def outcome(task: dict[str, Any], wiki: Wiki) -> Outcome:
-    dataset, found = DATASETS[task["dataset"]], Outcome()
-    split = {"dev": "validation"}.get(task["split"], task["split"])
-    sentences = dict(source_pages(dataset, task.get("evidence", ())))
-    for path in task["source"]:
-        for _, row in io.read_rows(str(FOLDER / path), dataset.source, dataset.items):
-            found.rows += 1
-            try:
-                examples = list(dataset.read(row))
-            except SkipRow as skip:
-                found.skipped[skip.reason] += 1
-                continue
-            except (MalformedRow, KeyError, IndexError, TypeError, ValueError, AttributeError):
-                found.malformed += 1
-                continue
-            for example in examples:
-                findings = [[find(one, sentences, wiki) for one in o.evidence or ()] for o in example.outputs]
-                record = map_example(example, findings, dataset.name, split)
-                if isinstance(record, Task):
-                    found.tasks.append(record)
-                else:
-                    found.rejects.append(record)
-    return found
-
-
-def source_pages(dataset: Dataset, patterns: list[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for pattern in patterns:
-        assert list(FOLDER.glob(pattern)), f"no file is named by {pattern}"
-        for path in FOLDER.glob(pattern):
-            for _, row in io.read_rows(str(path)):
-                for page in dataset.read_evidence(row) if dataset.read_evidence else ():
-                    yield page.key, page.sentences
-
-
-def find(evidence: Evidence, sentences: dict[str, tuple[str, ...]], wiki: Wiki) -> Finding:
-    text = evidence.text
-    if text is None:
-        if evidence.source_page not in sentences:
-            return Unmapped(SOURCE_PAGE_MISSING)
-        text = "".join(sentences[evidence.source_page][evidence.sentence or 0 :][:1])
-        if not text:
-            return Unmapped(SOURCE_SENTENCE_MISSING)
-    title = wiki.titles.get(normal_title(evidence.title))
-    if title is None:
-        return Unmapped(PAGE_NOT_IN_KNOWLEDGE_SOURCE)
-    page = wiki.articles[title.wikipedia_title]
-    span = best_span([row.text for row in page.paragraphs], text)
-    if page.is_disambiguation and (span is None or span.bleu_score < THRESHOLD):
-        return Unmapped(PAGE_IS_DISAMBIGUATION)
-    if span is None:
-        return Unmapped(BLEU_BELOW_THRESHOLD)
-    section = page.paragraphs[span.paragraph_id].section
-    return provenance(evidence, title.wikipedia_id, title.wikipedia_title, span, section)
-
-
-@pytest.fixture(scope="module")
-def outcomes(wiki: Wiki) -> dict[tuple[str, str], Outcome]:
-    tasks = read_config(str(FOLDER / "build.toml"))["task"]
-    return {(task["dataset"], task["split"]): outcome(task, wiki) for task in tasks}
-
-
-# For each task: rows, skipped, malformed, records, rejected.
-EXPECTED: dict[tuple[str, str], tuple[Any, ...]] = {
-    ("fever", "train"): (16, {NOT_ENOUGH_INFO: 1}, 2, 13, {}),
-    ("fever", "dev"): (
-        15,
-        {NOT_ENOUGH_INFO: 1, NO_ANSWER: 1},
-        1,
-        6,
-        {
-            BLEU_BELOW_THRESHOLD: 1,
-            PAGE_NOT_IN_KNOWLEDGE_SOURCE: 2,
-            PAGE_IS_DISAMBIGUATION: 1,
-            SOURCE_PAGE_MISSING: 1,
-            SOURCE_SENTENCE_MISSING: 1,
-        },
-    ),
-    ("hotpotqa", "train"): (11, {}, 1, 10, {}),
-    ("hotpotqa", "dev"): (
-        10,
-        {NO_ANSWER: 1},
-        1,
-        3,
-        {
-            BLEU_BELOW_THRESHOLD: 1,
-            PAGE_NOT_IN_KNOWLEDGE_SOURCE: 1,
-            PAGE_IS_DISAMBIGUATION: 1,
-            SOURCE_PAGE_MISSING: 1,
-            SOURCE_SENTENCE_MISSING: 1,
-        },
-    ),
-    ("nq", "train"): (13, {NO_SHORT_ANSWER: 1, SHORT_ANSWER_TOO_LONG: 1}, 2, 9, {}),
-    ("nq", "dev"): (
-        12,
-        {NO_SHORT_ANSWER: 1, SHORT_ANSWER_TOO_LONG: 1},
-        1,
-        6,
-        {BLEU_BELOW_THRESHOLD: 1, PAGE_NOT_IN_KNOWLEDGE_SOURCE: 1, PAGE_IS_DISAMBIGUATION: 1},
-    ),
-    ("mkqa", "dev"): (9, {}, 1, 8 * 26, {}),
-}
-
-
-def test_counts_of_the_datasets(outcomes: dict[tuple[str, str], Outcome]) -> None:
-    assert {key: found.facts() for key, found in outcomes.items()} == EXPECTED
-
-
-def test_every_reason_occurs(wiki: Wiki, outcomes: dict[tuple[str, str], Outcome]) -> None:
-    seen = set(wiki.reasons)
-    for found in outcomes.values():
-        seen |= set(found.skipped) | {reject.reason for reject in found.rejects}
-        seen |= {MALFORMED_RECORD} if found.malformed else set()
-    assert seen == {*SKIPS, *LOSSES, *FAILURES} - {PAGE_FAILED}
-
-
-def test_train_keeps_what_dev_drops(outcomes: dict[tuple[str, str], Outcome]) -> None:
-    of_evidence = {
-        BLEU_BELOW_THRESHOLD,
-        PAGE_NOT_IN_KNOWLEDGE_SOURCE,
-        PAGE_IS_DISAMBIGUATION,
-        SOURCE_PAGE_MISSING,
-        SOURCE_SENTENCE_MISSING,
+def test_train_keeps_what_dev_drops(built: Built) -> None:
+    kept = {
+        (name, split): {output["meta"]["unmapped_reason"] for output in outputs(built.tasks(name, split))} - {None}
+        for name in ("fever", "hotpotqa", "nq", "triviaqa", "wow")
+        for split in ("train", "validation")
     }
-    assert outcomes["fever", "train"].unmapped() == outcomes["hotpotqa", "train"].unmapped() == of_evidence
-    assert outcomes["fever", "dev"].unmapped() == outcomes["hotpotqa", "dev"].unmapped() == set()
+    assert kept["fever", "train"] == kept["hotpotqa", "train"] == {*LOST, *NOT_THERE}
+    assert kept["triviaqa", "train"] >= {BLEU_BELOW_THRESHOLD, PAGE_NOT_IN_KNOWLEDGE_SOURCE}
+    assert kept["wow", "train"] == {BLEU_BELOW_THRESHOLD}
+    assert kept["fever", "validation"] == kept["hotpotqa", "validation"] == kept["wow", "validation"] == set()
 
 
-def test_spans_are_verbatim_edited_renamed_and_deep(outcomes: dict[tuple[str, str], Outcome]) -> None:
-    for name in ("fever", "hotpotqa", "nq"):
-        spans = [
-            span
-            for split in ("train", "dev")
-            for task in outcomes[name, split].tasks
-            for output in task.output
-            for span in output.provenance or ()
-        ]
-        scores = [span.bleu_score or 0 for span in spans]
+def test_spans_are_verbatim_edited_renamed_and_deep(built: Built) -> None:
+    for name in ("fever", "hotpotqa", "nq", "trex", "structured_zeroshot", "triviaqa", "wow"):
+        spans = [span for output in outputs(built.tasks(name)) for span in output["provenance"] or ()]
+        scores = [span["bleu_score"] for span in spans]
         assert sum(score > 1 - 1e-9 for score in scores) >= 5, name
-        assert sum(THRESHOLD <= score < 0.99 for score in scores) >= 3, name
+        assert sum(THRESHOLD <= score < 0.99 for score in scores) >= 1, name
         assert min(scores) >= THRESHOLD
-        assert any(span.meta.original_title for span in spans), name
-        assert any(span.section != "Section::::Abstract." for span in spans), name
+        if name in ("fever", "hotpotqa", "nq"):
+            assert any(span["section"] != "Section::::Abstract." for span in spans), name
+        if name != "trex":
+            assert any(span["meta"]["original_title"] for span in spans), name
 
 
-def test_mkqa_shares_questions_with_nq(outcomes: dict[tuple[str, str], Outcome]) -> None:
-    nq = {task.id for split in ("train", "dev") for task in outcomes["nq", split].tasks}
-    mkqa = outcomes["mkqa", "dev"].tasks
-    assert len({task.id for task in mkqa} & nq) == 2
-    kinds = {output.meta.answer_type for task in mkqa for output in task.output}
-    assert kinds == {
+def test_mentions_lead_to_the_page_of_today(built: Built) -> None:
+    moved = set()
+    for task in (task for name in ("aidayago2", "wned", "cweb") for task in built.tasks(name)):
+        assert f"[START_ENT] {task['meta']['mention']} [END_ENT]" in task["input"]
+        (output,) = task["output"]
+        (page,) = output["provenance"]
+        assert output["answer"] == page["title"]
+        assert page["start_paragraph_id"] is None
+        moved.add(page["meta"]["original_title"])
+    assert moved == {
+        *(None, "Robert Stevenson", "Smeaton's Tower", "Dr Jekyll & Mr Hyde", "Pharos of Alexandria", "Quicksilver")
+    }
+    entities = [output["answer"] for output in outputs(built.tasks("aidayago2", "test"))]
+    assert entities.count("Robert Louis Stevenson") == 2, "of CoNLL's own file"
+
+
+def test_facts_are_brought_together(built: Built) -> None:
+    facts = {task["input"]: task for name in ("trex", "structured_zeroshot") for task in built.tasks(name)}
+    author = facts["Treasure Island [SEP] author"]["output"]  # of structured_zeroshot: two questions, one sentence
+    assert [output["answer"] for output in author] == ["Robert Louis Stevenson"]
+    (author,) = (task for task in built.tasks("trex") if task["input"] == "Treasure Island [SEP] author")
+    assert [(output["answer"], bool(output["provenance"])) for output in author["output"]] == [
+        *2 * [("Robert Louis Stevenson", True)],  # in two articles
+        ("R. L. Stevenson", False),
+        ("Tusitala", False),
+    ]
+    assert author["meta"]["subj_aliases"] == ["The Sea Cook"]
+    assert facts["Bell Rock Lighthouse [SEP] height"]["split"] == "test", "label and split of the option files"
+
+
+def test_answers_of_the_question_sets(built: Built) -> None:
+    (task,) = (task for task in built.tasks("triviaqa") if task["id"] == "tc_101")
+    found = [(output["answer"], span["title"]) for output in task["output"] for span in output["provenance"] or ()]
+    assert found[:2] == [
+        ("Robert Louis Stevenson", "Treasure Island"),
+        ("Robert Louis Stevenson", "Strange Case of Dr Jekyll and Mr Hyde"),
+    ]
+    assert all(output["provenance"] is None for output in outputs(built.tasks("eli5")))
+    assert {output["meta"]["score"] for output in outputs(built.tasks("eli5"))} >= {None, 41, -2}
+
+
+def test_mkqa_shares_questions_with_nq(built: Built) -> None:
+    mkqa = built.tasks("mkqa")
+    assert len({task["id"] for task in mkqa} & {task["id"] for task in built.tasks("nq")}) == 2
+    assert {output["meta"]["answer_type"] for output in outputs(mkqa)} == {
         *("entity", "date", "number", "number_with_unit"),
         *("short_phrase", "binary", "unanswerable", "long_answer"),
     }
@@ -418,7 +379,8 @@ def test_every_file_is_used() -> None:
     config = read_config(str(FOLDER / "build.toml"))
     patterns = [*config["knowledge_source"]["dump"]]
     for task in config["task"]:
-        patterns += [*task["source"], *task.get("evidence", ())]
+        patterns += [*task["source"], *task.get("evidence", ()), *task.get("files", {}).values()]
+        patterns += [f"{task['dataset']}/RawText/*"] if DATASETS[task["dataset"]].companion else []
     used = {path for pattern in patterns for path in FOLDER.glob(pattern)}
     others = {"README.md", "build.toml", "miniwiki.xml", miniwiki.INDEX, miniwiki.SUMS}
     assert {path for path in FOLDER.rglob("*") if path.is_file()} == used | {FOLDER / Path(name) for name in others}
