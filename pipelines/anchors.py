@@ -1,0 +1,189 @@
+"""anchors: the links of a knowledge source as training data for entity linking."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import version
+from typing import Any
+
+import apache_beam as beam
+
+from kiltetl.pipelines.console import (
+    Console,
+    Parser,
+    add_common_arguments,
+    positive,
+    run_command,
+    share,
+    split_beam_options,
+    table,
+)
+from kiltetl.schemas import VERSION
+from kiltetl.transforms import io
+from kiltetl.transforms.anchors import DEV_SHARE, NAME, SPLITS
+from kiltetl.transforms.io import InputError
+from kiltetl.transforms.mentions import MAX_TOKENS
+from kiltetl.transforms.report import summarize, terminal_rows
+from kiltetl.transforms.runner import Workers, beam_options, is_local, run, watched
+from kiltetl.transforms.stable import SEED
+from kiltetl.transforms.stages.anchors import STAGING, AnchorJob, LinkAnchors, PublishAnchors
+from kiltetl.transforms.stages.tasks import manifest_path, open_knowledge_source
+
+_EPILOG = """\
+Every link that leads to a page becomes a record of the table of the tasks: the linked text as mention in
+its paragraph, at most 256 tokens in all. The pages are split into train and validation by a hash.
+
+examples:
+  kiltetl anchors --knowledge-source ks --output tasks --workers 4
+  kiltetl anchors --knowledge-source ks --output tasks --sample 0.05 --dev-share 0.001
+
+A run that was stopped goes on where it was when the same command is given again.
+"""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the command line says; see --help."""
+
+    knowledge_source: str
+    output: str
+    dev_share: float = DEV_SHARE
+    sample: float = 1.0
+    workers: int = 1
+    dry_run: bool = False
+    beam: tuple[str, ...] = ()
+
+
+def build(root: beam.Pipeline, job: AnchorJob) -> None:
+    """Draw the whole graph, for any Beam runner."""
+    parts = root | "Shards" >> beam.Create(range(job.source.shards), reshuffle=True)
+    _ = parts | LinkAnchors(job) | PublishAnchors(job)
+
+
+def _draw_link(job: AnchorJob, root: beam.Pipeline, part: int) -> None:
+    _ = root | beam.Create([part]) | LinkAnchors(job)
+
+
+def _draw_publish(root: beam.Pipeline, job: AnchorJob) -> None:
+    _ = root | beam.Create([0]) | PublishAnchors(job)
+
+
+def run_locally(job: AnchorJob, workers: int, arguments: Sequence[str], console: Console) -> None:
+    """Run the stages of ``build`` one after the other, each shard as a small graph of its own."""
+    parts = range(job.source.shards)
+    whole = sum(io.file_size(job.source.path("paragraphs", part)) for part in parts)
+    with Workers(min(workers, len(parts)), arguments) as pool:
+        with console.progress(NAME, whole) as report, watched(report):
+            pool.run_each(partial(_draw_link, job), parts)
+        with console.progress("audit"):
+            pool.run_each(_draw_publish, [job])
+
+
+def plan(settings: Settings) -> AnchorJob:
+    """Look at the input; InputError for what the user can mend."""
+    source, about = open_knowledge_source(settings.knowledge_source)
+    io.check_filesystem(settings.output, write=True)
+    facts: dict[str, Any] = {
+        "inputs": [],
+        "knowledge_source": about,
+        "versions": {"kiltetl": VERSION} | {name: version(name) for name in ("apache-beam", "pyarrow")},
+        "parameters": {
+            "dev_share": settings.dev_share,
+            "sample": settings.sample,
+            "max_tokens": MAX_TOKENS,
+            "seed": SEED,
+        },
+    }
+    fingerprint = hashlib.sha1(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return AnchorJob(source, settings.output, settings.dev_share, settings.sample, fingerprint, facts)
+
+
+def execute(settings: Settings, console: Console) -> list[dict[str, Any]] | None:
+    """Write the tables; the manifests of the splits, None after a dry run."""
+    options = beam_options(settings.beam)
+    job = plan(settings)
+    paths = [manifest_path(job.output, NAME, split) for split in SPLITS]
+    if settings.dry_run:
+        console.say(_describe(job, settings, paths))
+        return None
+    for path in paths:
+        io.delete_file(path)
+    for table_name in (*SPLITS, "rejects"):
+        folder = io.folder_of(job.shard(table_name, 0))
+        for name in io.list_folder(folder, f"{table_name}-*.parquet"):
+            io.delete_file(io.join(folder, name))
+    if is_local(options):
+        io.make_folder(io.join(job.output, STAGING))
+        run_locally(job, settings.workers, settings.beam, console)
+    else:
+        run(partial(build, job=job), options)
+        if not io.exists(paths[0]):
+            console.say(f"submitted; {' and '.join(paths)} are written when it is done")
+            return None
+    manifests = [io.read_json(path) for path in paths]
+    if not any(manifest["counters"]["written"] for manifest in manifests):
+        console.warn(f"{settings.knowledge_source}: no link leads to a page; the tables are there with 0 rows")
+    return manifests
+
+
+def _describe(job: AnchorJob, settings: Settings, manifests: Sequence[str]) -> str:
+    lines = [
+        "would read:",
+        f"  {job.source.folder}  ({job.source.shards} shards)",
+        "would write:",
+        *(f"  {job.shard(name, 0)} …" for name in (*SPLITS, "rejects")),
+        *(f"  {path}" for path in manifests),
+        f"would need: {settings.workers} process(es)",
+    ]
+    return "\n".join(lines)
+
+
+def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
+    own, beam_arguments = split_beam_options(arguments)
+    parser = Parser(__doc__ or "", _EPILOG, "kiltetl anchors")
+    parser.add_argument("--knowledge-source", required=True, metavar="DIR", help="what kiltetl knowledge-source wrote")
+    parser.add_argument("--output", required=True, metavar="DIR", help="folder for the tables")
+    parser.add_argument(
+        "--dev-share",
+        type=share,
+        default=DEV_SHARE,
+        metavar="SHARE",
+        help=f"share of pages in validation ({DEV_SHARE})",
+    )
+    parser.add_argument(
+        "--sample", type=share, default=1.0, metavar="SHARE", help="share of the links that become records (1)"
+    )
+    parser.add_argument("--workers", type=positive, default=1, metavar="N", help="processes on this machine (1)")
+    add_common_arguments(parser)
+    found = parser.parse_args(own)
+    if found.sample == 0:
+        raise InputError("--sample 0: no link would become a record; give a share above 0")
+    settings = Settings(
+        knowledge_source=found.knowledge_source,
+        output=found.output,
+        dev_share=found.dev_share,
+        sample=found.sample,
+        workers=found.workers,
+        dry_run=found.dry_run,
+        beam=beam_arguments,
+    )
+    return settings, Console(found.quiet, not found.no_color)
+
+
+def _command(arguments: Sequence[str]) -> None:
+    settings, console = parse_arguments(arguments)
+    manifests = execute(settings, console)
+    if manifests is not None:
+        console.say(table(terminal_rows(summarize(None, manifests))))
+        console.say(f"\nshards in {io.join(settings.output, NAME)}")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    return run_command(_command, arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""Stages of the anchors: the paragraphs of a knowledge source to examples of entity linking.
+
+The unit of work is a shard of the knowledge source, which is read once, as a stream of row groups,
+and gives one shard of each split under the same number. Page text stays where it is. A shard whose
+marker stands in the staging folder is not done again.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import apache_beam as beam
+import pyarrow.compute as pc
+from apache_beam.metrics import Metrics
+from apache_beam.pvalue import PCollection
+
+from kiltetl.schemas.arrow import record_of
+from kiltetl.schemas.records import MALFORMED_RECORD, Anchor, Reject, Task
+from kiltetl.transforms import io
+from kiltetl.transforms.anchors import NAME, NOT_SAMPLED, RED_LINK, SPLITS, TASK, anchor_id, anchor_task, split_of_page
+from kiltetl.transforms.io import ShardWriter
+from kiltetl.transforms.runner import RunFailed, advance
+from kiltetl.transforms.stable import stable_share
+from kiltetl.transforms.stages.tasks import KnowledgeSource, manifest_path
+
+STAGING = f"staging-{NAME}"
+
+
+@dataclass(frozen=True, slots=True)
+class AnchorJob:
+    """Everything that the graph needs. ``sample`` is the share of the anchors that become records."""
+
+    source: KnowledgeSource
+    output: str
+    dev_share: float
+    sample: float
+    fingerprint: str
+    facts: Mapping[str, Any]
+
+    def staged(self, name: str, part: int, suffix: str = "parquet") -> str:
+        return io.join(self.output, STAGING, f"{name}-{part:05d}.{suffix}")
+
+    def shard(self, table: str, part: int) -> str:
+        """Where a finished shard stands: of a split, or of the rejects."""
+        folder = (NAME,) if table in SPLITS else ("rejects", NAME)
+        return io.join(self.output, *folder, io.shard_name(table, part, self.source.shards))
+
+
+def paragraphs_with_anchors(path: str) -> Iterator[tuple[str, int, str, list[dict[str, Any]]]]:
+    """(page id, paragraph id, text, anchors) of each paragraph of a shard that has anchors, in order."""
+    with io.parquet_file(path) as file:
+        for group in range(file.num_row_groups):
+            rows = file.read_row_group(group, columns=["wikipedia_id", "paragraph_id", "text", "anchors"])
+            rows = rows.filter(pc.greater(pc.list_value_length(rows.column("anchors")), 0))
+            for batch in rows.to_batches(max_chunksize=500):
+                columns = (batch.column(i).to_pylist() for i in range(4))
+                yield from zip(*columns, strict=True)
+
+
+def link_shard(job: AnchorJob, part: int) -> dict[str, int]:
+    """The anchors of one shard to one shard of each split and of rejects; the counts."""
+    source = job.source.path("paragraphs", part)
+    marker = job.staged("part", part, "json")
+    if io.exists(marker):
+        left = io.read_json(marker)
+        if left["fingerprint"] == job.fingerprint:
+            advance(io.file_size(source))
+            done: dict[str, int] = left["counts"]
+            return done
+    counts: Counter[str] = Counter()
+    with ExitStack() as stack:
+        tables = {s: stack.enter_context(ShardWriter(job.staged(s, part), Task, _weight)) for s in SPLITS}
+        rejects = stack.enter_context(ShardWriter(job.staged("rejects", part), Reject))
+        page, split = "", ""
+        for page_id, paragraph_id, text, anchors in paragraphs_with_anchors(source):
+            if page_id != page:
+                page, split = page_id, split_of_page(page_id, job.dev_share)
+            for values in anchors:
+                counts[f"read:{split}"] += 1
+                if values["wikipedia_id"] is None:
+                    counts[f"{RED_LINK}:{split}"] += 1
+                    continue
+                number = anchor_id(page_id, paragraph_id, values["start"])
+                if job.sample < 1 and stable_share(number) >= job.sample:
+                    counts[f"{NOT_SAMPLED}:{split}"] += 1
+                    continue
+                try:
+                    task = anchor_task(number, split, text, record_of(Anchor, values), job.source.site.language)
+                except ValueError as error:
+                    counts[f"{MALFORMED_RECORD}:{split}"] += 1
+                    rejects.write(Reject(f"{NAME}/{split}", number, MALFORMED_RECORD, str(error)))
+                    continue
+                tables[split].write(task)
+                counts[f"written:{split}"] += 1
+    io.write_json(marker, {"fingerprint": job.fingerprint, "counts": dict(counts)})
+    advance(io.file_size(source))
+    return dict(counts)
+
+
+def _weight(task: Task) -> int:
+    return 2 * len(task.input) + 200
+
+
+def publish(job: AnchorJob) -> list[dict[str, Any]]:
+    """Check that everything adds up, give the shards their names and write the manifests, last.
+
+    Raises:
+        RunFailed: a count does not add up.
+    """
+    parts = range(job.source.shards)
+    counts: Counter[str] = Counter()
+    for part in parts:
+        counts.update(io.read_json(job.staged("part", part, "json"))["counts"])
+    reject_files = _files(job, "rejects", parts)
+    malformed = sum(counts[f"{MALFORMED_RECORD}:{split}"] for split in SPLITS)
+    _audit("rows of rejects", malformed, sum(file["rows"] for file in reject_files))
+    manifests = []
+    for split in SPLITS:
+        files = _files(job, split, parts)
+        written, read = counts[f"written:{split}"], counts[f"read:{split}"]
+        skipped = {reason: n for reason in (RED_LINK, NOT_SAMPLED) if (n := counts[f"{reason}:{split}"])}
+        failed = counts[f"{MALFORMED_RECORD}:{split}"]
+        _audit(f"{split}: anchors read = written + left out", read, written + sum(skipped.values()) + failed)
+        _audit(f"{split}: rows of the table", written, sum(file["rows"] for file in files))
+        each = ("used", "examples", "written", "outputs", "answers", "evidence_sets", "spans", "record_pages")
+        manifests.append(
+            {
+                **job.facts,
+                "kind": "tasks",
+                "dataset": NAME,
+                "task": TASK,
+                "split": split,
+                "counters": {"read": read, "rejects": failed} | dict.fromkeys(each, written),
+                "skipped": skipped,
+                "rejected": {MALFORMED_RECORD: failed} if failed else {},
+                "files": files,
+                "reject_files": reject_files,
+            }
+        )
+    for table in (*SPLITS, "rejects"):
+        io.make_folder(io.folder_of(job.shard(table, 0)))
+        for part in parts:
+            io.move(job.staged(table, part), job.shard(table, part))
+    for manifest in manifests:
+        io.write_json(manifest_path(job.output, NAME, manifest["split"]), manifest)
+    io.delete_folder(io.join(job.output, STAGING))
+    return manifests
+
+
+def _files(job: AnchorJob, table: str, parts: Sequence[int]) -> list[dict[str, Any]]:
+    staged = [(io.basename(job.shard(table, part)), job.staged(table, part)) for part in parts]
+    return [{"name": name, "rows": io.footer_rows(path), "bytes": io.file_size(path)} for name, path in staged]
+
+
+def _audit(what: str, left: int, right: int) -> None:
+    if left != right:
+        raise RunFailed(f"{NAME} do not add up: {what}: {left:,} against {right:,}")
+
+
+# --------------------------------------------------------------------------------------------
+# the same, as Beam transforms
+
+
+class LinkAnchors(beam.PTransform):
+    """Number of a shard of the knowledge source -> number of its records; writes its shards."""
+
+    def __init__(self, job: AnchorJob) -> None:
+        super().__init__()
+        self._job = job
+
+    def expand(self, parts: PCollection[int]) -> PCollection[int]:
+        return parts | beam.Map(self._link)
+
+    def _link(self, part: int) -> int:
+        counts = link_shard(self._job, part)
+        for name, value in counts.items():
+            Metrics.counter(NAME, name).inc(value)
+        return sum(counts.get(f"written:{split}", 0) for split in SPLITS)
+
+
+class PublishAnchors(beam.PTransform):
+    """Numbers of records of all shards -> one number, once the manifests stand."""
+
+    def __init__(self, job: AnchorJob) -> None:
+        super().__init__()
+        self._job = job
+
+    def expand(self, written: PCollection[int]) -> PCollection[int]:
+        return written | beam.CombineGlobally(sum) | beam.Map(self._publish)
+
+    def _publish(self, written: int) -> int:
+        publish(self._job)
+        return written
