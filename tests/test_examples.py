@@ -46,6 +46,7 @@ from kiltetl.schemas.records import (
     SKIPS,
     SOURCE_PAGE_MISSING,
     SOURCE_SENTENCE_MISSING,
+    SPAN_NOT_IN_PAGE,
     TOO_MANY_PROVENANCES,
     RawPage,
 )
@@ -197,8 +198,8 @@ EXPECTED: dict[tuple[str, str], tuple[int, dict[str, int], dict[str, int], int]]
     ("hotpotqa", "validation"): (10, {NO_ANSWER: 1}, {**LOST, **NOT_THERE, **BAD}, 3),
     ("triviaqa", "train"): (9, {NO_PAGE: 1}, BAD, 7),
     ("triviaqa", "validation"): (9, {NO_ANSWER: 1, NO_PAGE: 1}, {**LOST, **BAD}, 3),
-    ("eli5", "train"): (7, {NO_ANSWER: 1}, BAD, 5),
-    ("eli5", "validation"): (5, {NO_ANSWER: 1}, BAD, 3),
+    ("eli5", "train"): (12, {NO_ANSWER: 2}, {MALFORMED_RECORD: 2}, 8),
+    ("eli5", "validation"): (9, {NO_ANSWER: 1}, {**LOST, **BAD, SPAN_NOT_IN_PAGE: 1}, 3),
     ("wow", "train"): (5, {NO_PASSAGE: 1}, BAD, 6),
     ("wow", "validation"): (3, {NO_PASSAGE: 1}, LOST, 2),
     ("wow", "test"): (2, {}, {PAGE_NOT_IN_KNOWLEDGE_SOURCE: 1}, 3),
@@ -362,14 +363,21 @@ def test_answers_of_the_question_sets(built: Built) -> None:
         ("Robert Louis Stevenson", "Treasure Island"),
         ("Robert Louis Stevenson", "Strange Case of Dr Jekyll and Mr Hyde"),
     ]
-    assert all(output["provenance"] is None for output in outputs(built.tasks("eli5")))
-    assert {output["meta"]["score"] for output in outputs(built.tasks("eli5"))} >= {None, 41, -2}
+    assert all(output["provenance"] is None for output in outputs(built.tasks("eli5", "train")))
+    assert {output["meta"]["score"] for output in outputs(built.tasks("eli5", "train"))} >= {None, 41, -2}
+    released = [
+        output["provenance"][0] for output in outputs(built.tasks("eli5", "validation")) if output["provenance"]
+    ]
+    assert [span["bleu_score"] for span in released].count(None) == 1, "checked, not aligned"
+    assert {span["title"] for span in released} == {"Tide", "Moon", "Lightning rod", "Kite"}
 
 
 def test_mkqa_shares_questions_with_nq(built: Built) -> None:
     mkqa = built.tasks("mkqa")
-    assert len({task["id"] for task in mkqa} & {task["id"] for task in built.tasks("nq")}) == 2
-    assert {output["meta"]["answer_type"] for output in outputs(mkqa)} == {
+    shared = {task["id"] for task in mkqa} & {task["id"] for task in built.tasks("nq")}
+    assert len(shared) == 2
+    assert {task["id"] for task in mkqa if any(output["provenance"] for output in task["output"])} == shared
+    assert {output["meta"]["answer_type"] for output in outputs(mkqa)} - {None} == {
         *("entity", "date", "number", "number_with_unit"),
         *("short_phrase", "binary", "unanswerable", "long_answer"),
     }
@@ -379,7 +387,8 @@ def test_every_file_is_used() -> None:
     config = read_config(str(FOLDER / "build.toml"))
     patterns = [*config["knowledge_source"]["dump"]]
     for task in config["task"]:
-        patterns += [*task["source"], *task.get("evidence", ()), *task.get("files", {}).values()]
+        patterns += [path for key in ("source", "from_kilt", "evidence") for path in task.get(key, ())]
+        patterns += task.get("files", {}).values()
         patterns += [f"{task['dataset']}/RawText/*"] if DATASETS[task["dataset"]].companion else []
     used = {path for pattern in patterns for path in FOLDER.glob(pattern)}
     others = {"README.md", "build.toml", "miniwiki.xml", miniwiki.INDEX, miniwiki.SUMS}
