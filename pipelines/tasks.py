@@ -335,6 +335,8 @@ def _command(arguments: Sequence[str]) -> None:
     manifest = execute(settings, console)
     if manifest is not None:
         console.say(table(terminal_rows(summarize(None, [manifest]))))
+        if "borrowed" in manifest:
+            console.say("\nprovenance of nq: " + ", ".join(f"{k} {n:,}" for k, n in manifest["borrowed"].items()))
         console.say(f"\nshards in {io.join(settings.output, settings.dataset)}")
 
 

@@ -120,6 +120,8 @@ def _split(task: Manifest) -> dict[str, Any]:
         "split": task.get("split"),
         "pages": counters.get("pages"),
         "averages": {name: _ratio(counters.get(above), counters.get(below)) for name, above, below in _AVERAGES},
+        "released": task.get("released") or {},
+        "borrowed": task.get("borrowed") or {},
         "published": {
             "size": published.get("size"),
             "drop_percent": published.get("drop_percent"),
@@ -711,7 +713,20 @@ def _counts(splits: Sequence[Manifest]) -> list[tuple[str, list[Element]]]:
     if any(split["pages"] for split in splits):
         averages.append(row("Distinct pages", *counts("pages")))
     scored = any(split["bleu"]["count"] for split in splits)
-    return [("", rows), ("", examples), ("", bleu if scored else []), ("", averages)]
+    origins = [
+        *_origins(splits, "released", "Released evidence", ("aligned", "checked", "whole-page")),
+        *_origins(splits, "borrowed", "Provenance of Natural Questions", ("mapped",)),
+    ]
+    return [("", rows), ("", examples), ("", bleu if scored else []), ("", averages), ("", origins)]
+
+
+def _origins(splits: Sequence[Manifest], key: str, label: str, summed: Sequence[str]) -> Iterator[Element]:
+    """Where provenance comes from that was not mapped from original files: a sum, and each count."""
+    names = sorted({name for split in splits for name in split[key]})
+    if names:
+        yield _row(label, *(_number(sum(split[key].get(name, 0) for name in summed)) for split in splits))
+    for name in names:
+        yield _row(name, *(_number(split[key].get(name, 0)) for split in splits), inner=True)
 
 
 def _reasons_table(splits: Sequence[Manifest], heads: Sequence[Child]) -> Element:
