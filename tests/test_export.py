@@ -502,3 +502,15 @@ def test_a_dry_run_writes_nothing(nq: Path, tmp_path: Path, capsys: pytest.Captu
 def test_the_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert export.main(["--help"]) == 0
     assert "kiltetl export kilt-jsonl" in capsys.readouterr().out
+
+
+def test_released_files_are_read_by_several_processes(source: Path, tmp_path: Path) -> None:
+    files = [write_lines(tmp_path / f"{i}.jsonl", RELEASED[i::2]) for i in range(2)]
+    for name, workers in (("one", "1"), ("two", "2")):
+        options = ["--from-kilt", *files, "--knowledge-source", source, "--workers", workers]
+        run_tasks("nq", "dev", tmp_path / name, *options)
+    written = [
+        {path.relative_to(tmp_path / name): path.read_bytes() for path in (tmp_path / name).rglob("*.*")}
+        for name in ("one", "two")
+    ]
+    assert written[0] == written[1]
