@@ -301,6 +301,8 @@ def test_index() -> None:
     assert index.find(["A", "Zoë", "B", "zoë", "", "A"]) == {"A": Located("7", "Zoë", 1), "Zoë": Located("7", "Zoë", 1)}
     assert index.find([]) == {}
     assert index.find(iter(["A"])) == {"A": Located("7", "Zoë", 1)}
+    assert index.with_id("7") == Located("7", "Zoë", 1)
+    assert [index.with_id(page_id) for page_id in ("1", "8", "", "x", "-7", "²", "9" * 30)] == [None] * 7
 
 
 def test_index_of_many_titles() -> None:
@@ -308,6 +310,7 @@ def test_index_of_many_titles() -> None:
     index = TitleIndex(resolve(entries).index)
     found = index.find(f"T{number}" for number in range(4000))
     assert found == {f"T{number}": Located(str(number), f"T{number}", 0) for number in range(1, 2001)}
+    assert {f"T{number}": located for number in range(4000) if (located := index.with_id(str(number)))} == found
 
 
 def test_index_from_a_file(tmp_path: Path) -> None:
