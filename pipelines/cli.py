@@ -15,6 +15,8 @@ commands:
   knowledge-source  a Wikipedia dump to tables of paragraphs, pages, titles and rejects
   tasks             one dataset's original files to its table, mapped onto a knowledge source
   export            tables in the form of the released files (KILT's JSON Lines)
+  anchors           the links of a knowledge source as training data for entity linking
+  annotations       passages for people to judge, and their judgements as provenance
   evaluate          predictions scored with the official figures of KILT or MKQA
   report            what was built, as one page and as data
 
@@ -32,6 +34,10 @@ def _main_of(command: str) -> Callable[[Sequence[str]], int] | None:
         from kiltetl.pipelines.tasks import main
     elif command == "export":
         from kiltetl.pipelines.export import main
+    elif command == "anchors":
+        from kiltetl.pipelines.anchors import main
+    elif command == "annotations":
+        from kiltetl.pipelines.annotations import main
     elif command == "evaluate":
         from kiltetl.pipelines.evaluate import main
     elif command == "report":
