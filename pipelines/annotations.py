@@ -135,8 +135,9 @@ def build_candidates(root: beam.Pipeline, job: CandidateJob) -> None:
 
 def build_apply(root: beam.Pipeline, job: ApplyJob) -> None:
     """Draw the whole graph, for any Beam runner."""
-    texts: Any = root | "Nothing" >> beam.Create([])
-    if job.source is not None:
+    if job.source is None:
+        texts = root | "NoTexts" >> beam.Create([])
+    else:
         parts = root | "Shards" >> beam.Create(range(job.source.shards), reshuffle=True)
         texts = parts | FetchPassages(job.source, root | "Wanted" >> beam.Create([job.wanted]))
     _ = texts | ApplyJudgements(job)

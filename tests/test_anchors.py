@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from miniwiki import Page, dump_xml, multistream
+from test_dataflow import submitted
 
 from kiltetl.pipelines import anchors, knowledge_source
 from kiltetl.pipelines.console import Console
+from kiltetl.pipelines.report import execute as report
 from kiltetl.schemas.records import Anchor
 from kiltetl.transforms.anchors import anchor_id, anchor_task, split_of_page
 from kiltetl.transforms.mentions import MAX_TOKENS
@@ -207,6 +209,20 @@ def test_errors_and_dry_run(source: Path, tmp_path: Path, capsys: pytest.Capture
     assert anchors.main(["--knowledge-source", str(source), *output, "--dry-run"]) == 0
     assert "anchors/train-00000-of-" in capsys.readouterr().out
     assert not (tmp_path / "out").exists()
+
+
+def test_the_graph_is_submitted_offline(source: Path, tmp_path: Path) -> None:
+    job = anchors.plan(anchors.Settings(str(source), str(tmp_path / "out")))
+    assert submitted(partial(anchors.build, job=job)) == ["Shards", "LinkAnchors", "PublishAnchors"]
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_written_is_read_by_the_report(source: Path, tmp_path: Path) -> None:
+    manifests = made(source, tmp_path)
+    (found,) = report(str(tmp_path), Console(quiet=True))["datasets"]
+    assert (found["dataset"], [split["split"] for split in found["splits"]]) == ("anchors", ["train", "validation"])
+    assert found["splits"][0]["written"] == manifests["train"]["counters"]["written"]
+    assert found["splits"][0]["reasons"]["skipped"] == manifests["train"]["skipped"]
 
 
 @pytest.mark.shared

@@ -158,16 +158,21 @@ def answers_of(task: Task) -> list[str]:
 
 
 def gold_passages(task: Task) -> list[Passage]:
-    """The passages of a dataset's own evidence, in order of the record; what annotators added has no offsets."""
+    """The passages of a dataset's own evidence, those that stand for themselves (long answers) first.
+
+    What annotators added is told by its want of offsets. A title alone says nothing to a judge: it is
+    a passage only where there is no other.
+    """
     found: list[Passage] = []
-    for span in (span for output in task.output for span in output.provenance or ()):
+    ordered = sorted(task.output, key=lambda output: output.answer is not None)
+    for span in (span for output in ordered for span in output.provenance or ()):
         if span.start_paragraph_id is None or span.start_character is None:
             continue
         end = span.start_paragraph_id if span.end_paragraph_id is None else span.end_paragraph_id
         passage = Passage(span.wikipedia_id, span.start_paragraph_id, end)
         if not any(passage.shares(other) for other in found):
             found.append(passage)
-    return found
+    return [passage for passage in found if passage.end_paragraph_id > 0] or found
 
 
 def overlap(answers: Iterable[str], text: str) -> float:

@@ -23,7 +23,10 @@ from kiltetl.transforms.campaign import (
     CHOSEN,
     JUDGED_TWICE,
     LONG_ANSWERS,
+    LOW_OVERLAP,
+    NO_PLACE,
     PASSAGE_NOT_FOUND,
+    SHARES_A_PARAGRAPH,
     SPAN_NOT_IN_PASSAGE,
     UNKNOWN_QUESTION,
     Annotated,
@@ -264,8 +267,7 @@ def write_candidates(job: CandidateJob, choice: Choice, texts: Mapping[Passage, 
                 }
                 stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
                 counts["written"] += 1
-    fates = [name for name in counts if name in _FATES]
-    _audit("passages retrieved = chosen + left out", counts["retrieved"], sum(counts[name] for name in fates))
+    _audit("passages retrieved = chosen + left out", counts["retrieved"], sum(counts[name] for name in _FATES))
     _audit(
         "passages written = chosen + gold",
         counts["written"] + counts["gold_not_found"],
@@ -276,9 +278,16 @@ def write_candidates(job: CandidateJob, choice: Choice, texts: Mapping[Passage, 
     return manifest
 
 
-_FATES = frozenset(
-    (UNKNOWN_QUESTION, "repeated", "too-deep", PASSAGE_NOT_FOUND, "low-overlap", "shares-a-paragraph", "no-place-left")
-) | {CHOSEN}
+_FATES = (
+    UNKNOWN_QUESTION,
+    "repeated",
+    "too-deep",
+    PASSAGE_NOT_FOUND,
+    LOW_OVERLAP,
+    SHARES_A_PARAGRAPH,
+    NO_PLACE,
+    CHOSEN,
+)
 
 
 def _audit(what: str, left: int, right: int) -> None:
@@ -520,7 +529,7 @@ def _annotate_table(
                         if is_flagged(found):
                             flags.append({"id": task.id, "rouge_l": found.rouge, "passages": _passages(found)})
             files.append({"name": name, "rows": tasks.count, "bytes": io.file_size(path)})
-    flags_name = io.join(job.output, f"flags-{table.name}.jsonl")
+    flags_name = io.join(job.output, "rejects", "annotations", f"flags-{table.name}.jsonl")
     io.write_text(flags_name, "".join(json.dumps(flag, ensure_ascii=False) + "\n" for flag in flags))
     counts["rejects"] = rejects.count
     _audit(f"{table.name}: questions read = written + left out", counts["read"], counts["written"] + reasons.total())
