@@ -97,7 +97,9 @@ def test_every_file_that_is_linked_exists() -> None:
             assert target.startswith("https://") or (ROOT / page).parent.joinpath(target).exists(), target
 
 
-@pytest.mark.parametrize("command", ["build", "knowledge-source", "tasks", "report", "evaluate"])
+@pytest.mark.parametrize(
+    "command", ["build", "knowledge-source", "tasks", "report", "evaluate", "export", "annotations", "anchors"]
+)
 def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert command in cli._HELP
     try:
@@ -111,7 +113,18 @@ def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixtu
 def test_options_in_the_readme_exist(capsys: pytest.CaptureFixture[str]) -> None:
     text = README.read_text()
     known = set()
-    for command in ("knowledge-source", "tasks", "build", "report", "evaluate kilt", "evaluate mkqa"):
+    for command in (
+        "knowledge-source",
+        "tasks",
+        "build",
+        "report",
+        "evaluate kilt",
+        "evaluate mkqa",
+        "export kilt-jsonl",
+        "anchors",
+        "annotations candidates",
+        "annotations apply",
+    ):
         with pytest.raises(SystemExit):
             cli.main([*command.split(), "--help"])
         known |= set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
