@@ -1,24 +1,26 @@
-"""Every dataset of the benchmark. A new one is one file beside this one and one name in the tuple."""
+"""Every dataset of the benchmark. A new one is one file beside this one and its name in ``NAMES``."""
 
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 from typing import Final
 
-from kiltetl.transforms.datasets import (
-    aidayago2,
-    cweb,
-    eli5,
-    fever,
-    hotpotqa,
-    mkqa,
-    nq,
-    structured_zeroshot,
-    tackbp2010,
-    trex,
-    triviaqa,
-    wned,
-    wow,
-)
 from kiltetl.transforms.datasets.spec import Dataset
+
+NAMES: Final = (
+    "fever",
+    "aidayago2",
+    "wned",
+    "cweb",
+    "trex",
+    "structured_zeroshot",
+    "nq",
+    "hotpotqa",
+    "triviaqa",
+    "eli5",
+    "wow",
+    "mkqa",
+    "tackbp2010",
+)
 
 
 def by_name(datasets: Iterable[Dataset]) -> dict[str, Dataset]:
@@ -31,20 +33,9 @@ def by_name(datasets: Iterable[Dataset]) -> dict[str, Dataset]:
     return found
 
 
-DATASETS: Final[Mapping[str, Dataset]] = by_name(
-    (
-        fever.DATASET,
-        aidayago2.DATASET,
-        wned.DATASET,
-        cweb.DATASET,
-        trex.DATASET,
-        structured_zeroshot.DATASET,
-        nq.DATASET,
-        hotpotqa.DATASET,
-        triviaqa.DATASET,
-        eli5.DATASET,
-        wow.DATASET,
-        mkqa.DATASET,
-        tackbp2010.DATASET,
-    )
-)
+def load(names: Iterable[str]) -> dict[str, Dataset]:
+    """The ``DATASET`` of each of these modules beside this one, by its name."""
+    return by_name(import_module(f"{__name__}.{name}").DATASET for name in names)
+
+
+DATASETS: Final[Mapping[str, Dataset]] = load(NAMES)

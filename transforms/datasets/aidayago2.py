@@ -264,6 +264,9 @@ DATASET = Dataset(
     configure=configure,
     row_example="Rome TAB B TAB Rome TAB Rome TAB http://en.wikipedia.org/wiki/Rome TAB 25458 TAB /m/06c62, "
     "after a line -DOCSTART- (1 EU)",
+    usage="every split: `--source AIDA-YAGO2-dataset.tsv`, of which testa is dev and testb is test; or "
+    "`--source eng.train`, `eng.testa` or `eng.testb` with `--file "
+    "annotations=AIDA-YAGO2-annotations.tsv`",
     licence="CC BY-SA 3.0 (annotations)",
     homepage="https://www.mpi-inf.mpg.de/departments/databases-and-information-systems/research/ambiverse-nlu/aida/"
     "downloads",

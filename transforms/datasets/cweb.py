@@ -34,6 +34,8 @@ DATASET = Dataset(
     splits=("validation", "test"),
     row_example='<document docName="clueweb12-0000tw-00-00001"><annotation><mention>Lu Ban</mention>'
     "<wikiName>Lu Ban</wikiName><offset>21</offset><length>6</length></annotation></document>",
+    usage="both splits: `--source clueweb/clueweb.xml`, with the folder `RawText/` beside it; half of its "
+    "documents are dev, half test, by a hash; no train",
     licence="as stated at the homepage",
     homepage="https://doi.org/10.7939/DVN/10968",
     published_size={"validation": 5_599, "test": 5_543},

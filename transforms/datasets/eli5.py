@@ -3,7 +3,9 @@
 Made with https://github.com/facebookresearch/ELI5 out of public dumps of Reddit; the site's terms
 apply to the texts, no file may be handed on. Licence: of the program BSD. Train has answers without
 evidence; that of dev and test comes from the annotation campaign (``kiltetl annotations``).
-Two forms are about, and both are read, also mixed. Questions with all their answers, best first::
+The program writes one JSON list a split (explainlikeimfive_train.json, …); an object a line is read here,
+which ``jq -c '.[]'`` makes of it. Two forms are about, and both are read, also mixed. Questions with all
+their answers, best first::
 
     {"q_id": "1oy5tc", "title": "Why do kites fly?", "selftext": "", "subreddit": "explainlikeimfive",
      "answers": {"a_id": ["cd0a"], "text": ["Wind lifts them."], "score": [3]}}
@@ -59,6 +61,8 @@ DATASET = Dataset(
     row_example='{"q_id": "1oy5tc", "title": "Why do kites fly?", "selftext": "", "answers": {"a_id": ["cd0a"], '
     '"text": ["Wind lifts them."], "score": [3]}}',
     needs_knowledge_source=False,
+    usage="`--source` is train: `explainlikeimfive_train.json`, which the program writes, an object a line (`jq "
+    "-c '.[]'`); the evidence of dev is in KILT's own file: `--from-kilt eli5-dev-kilt.jsonl`",
     licence="Reddit's terms of use",
     homepage="https://github.com/facebookresearch/ELI5",
     published_size={"train": 272_634, "validation": 1_507, "test": 600},

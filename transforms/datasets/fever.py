@@ -101,6 +101,9 @@ DATASET = Dataset(
     evidence_required=True,
     splits=("train", "validation", "test"),
     row_example='{"id": 8, "label": "SUPPORTS", "claim": "Kites fly.", "evidence": [[[1, 1, "Flight", 0]]]}',
+    usage="`--source train.jsonl` is train, `shared_task_dev.jsonl` (of which `paper_dev.jsonl` is a half) and "
+    "`fever2-fixers-dev.jsonl` are dev; `--evidence wiki-pages/wiki-*.jsonl`; the labels of test are kept "
+    "back",
     licence="CC BY-SA 3.0",
     homepage="https://fever.ai/dataset/fever.html",
     published_size={"train": 104_966, "validation": 10_444, "test": 10_100},

@@ -87,6 +87,9 @@ DATASET = Dataset(
     splits=("train", "validation", "test"),
     row_example='{"_id": "5ab1", "question": "Are kites older than balloons?", "answer": "yes", "type": "comparison", '
     '"level": "easy", "supporting_facts": [["Kite", 0]], "context": [["Kite", ["Kites are old."]]]}',
+    usage="`--source hotpot_train_v1.1.json` is train, `hotpot_dev_fullwiki_v1.json` or "
+    "`hotpot_dev_distractor_v1.json` is dev; `--evidence` for fullwiki: `'*/wiki_*.bz2'` of the processed "
+    "Wikipedia; the answers of test are kept back",
     licence="CC BY-SA 4.0",
     homepage="https://hotpotqa.github.io/",
     published_size={"train": 88_869, "validation": 5_600, "test": 5_569},

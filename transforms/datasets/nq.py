@@ -1,7 +1,8 @@
 """Natural Questions: questions people typed into a search engine, with one page each (open-domain QA).
 
-Files: https://ai.google.com/research/NaturalQuestions/download (v1.0-simplified_simplified-nq-train.jsonl
-and the original nq-train-*.jsonl, nq-dev-*.jsonl); the test set was never public. Licence: CC BY-SA 3.0.
+Files: https://ai.google.com/research/NaturalQuestions/download (the simplified
+v1.0-simplified_simplified-nq-train.jsonl.gz and v1.0-simplified_nq-dev-all.jsonl.gz, the original
+nq-train-*.jsonl.gz and nq-dev-*.jsonl.gz); the test set was never public. Licence: CC BY-SA 3.0.
 One simplified row, whose tokens are what single spaces separate::
 
     {"example_id": 5, "question_text": "is rome big", "document_text": "<P> Rome is big . </P>",
@@ -112,6 +113,8 @@ DATASET = Dataset(
     '"document_url": "https://en.wikipedia.org//w/index.php?title=Rome&amp;oldid=1", "annotations": '
     '[{"annotation_id": 10, "yes_no_answer": "YES", "long_answer": {"start_token": 0, "end_token": 6}, '
     '"short_answers": []}]}',
+    usage="`--source v1.0-simplified_simplified-nq-train.jsonl.gz` (or `'nq-train-*.jsonl.gz'`) is train, "
+    "`'nq-dev-*.jsonl.gz'` (or `v1.0-simplified_nq-dev-all.jsonl.gz`) is dev; test was never public",
     licence="CC BY-SA 3.0",
     homepage="https://ai.google.com/research/NaturalQuestions/download",
     published_size={"train": 87_372, "validation": 2_837, "test": 1_444},

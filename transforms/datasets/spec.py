@@ -47,6 +47,7 @@ class Dataset:
             row has none. A path that leaves the folder above that of the row's file is refused.
             Rows that need the same file follow one another.
         row_example: one raw row, for the error a user sees who names a file of another format.
+        usage: one line: which of its files are --source, --evidence, --file, and which split is which.
         read_evidence: for a dataset whose evidence text stands in files of its own: one row of
             those files to pages. ``Evidence.source_page`` is looked up among their keys.
         evidence_required: whether no row can be mapped without those files.
@@ -71,6 +72,7 @@ class Dataset:
     row_example: str
     licence: str
     homepage: str
+    usage: str = ""
     source: Literal["jsonl", "json", "text"] = "jsonl"
     items: str = "item"
     parse: Callable[[Lines], Iterator[Row]] | None = None

@@ -1,9 +1,9 @@
 """Zero-Shot RE: what relation a sentence states, asked by questions that people wrote (slot filling).
 
 Files: http://nlp.cs.washington.edu/zeroshot/ (Levy et al. 2017, https://arxiv.org/abs/1706.04115;
-one file, or the folds of relation_splits, whose repeated lines do no harm). Licence: none is stated;
-the sentences of Wikipedia CC BY-SA. Tab-separated lines, not quoted: relation (a label or a Wikidata property),
-question with XXX for the subject, subject (title of the page), sentence, and the answers; one
+the folds of relation_splits: train.0, dev.0, test.0, …; repeated lines do no harm). Licence: none is
+stated; the sentences of Wikipedia CC BY-SA. Tab-separated lines, not quoted: relation (a label or a Wikidata
+property), question with XXX for the subject, subject (title of the page), sentence, and the answers; one
 without answers is a negative example. ``parse`` makes a row of a line::
 
     {"line": "spouse\\tWho is XXX's wife?\\tLu Ban\\tLu Ban wed Lady Yun.\\tLady Yun"}
@@ -120,6 +120,9 @@ DATASET = Dataset(
     configure=configure,
     splits=("train", "validation", "test"),
     row_example="spouse<TAB>Who is XXX's wife?<TAB>Lu Ban<TAB>Lu Ban wed Lady Yun.<TAB>Lady Yun",
+    usage="every split: `--source train.0 dev.0 test.0` (or more folds) of `relation_splits`; which split a "
+    "relation is in says `--file splits=…`, else a hash; `--file relation-labels=…` for further "
+    "properties",
     licence="none stated; sentences of Wikipedia CC BY-SA",
     homepage="https://arxiv.org/abs/1706.04115",
     published_size={"train": 147_909, "validation": 3_724, "test": 4_966},

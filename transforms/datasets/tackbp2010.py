@@ -103,6 +103,8 @@ DATASET = Dataset(
     configure=configure,
     row_example='{"query_id": "EL000001", "label_id": "E0001", "context_left": "They flew a", "mention": "kite", '
     '"context_right": "over the bay ."}',
+    usage="`--source` the mentions of the split as JSON Lines; `--file entities=…` with the titles of their "
+    "labels, unless the rows have `label_title`",
     licence="LDC user agreement",
     homepage="https://catalog.ldc.upenn.edu/LDC2018T16",
 )

@@ -256,6 +256,8 @@ DATASET = Dataset(
     '"triples": [{"sentence_id": 0, "subject": {"boundaries": [0, 11], "surfaceform": "Kite Island", "uri": '
     '"http://www.wikidata.org/entity/Q42"}, "predicate": {"uri": "http://www.wikidata.org/prop/direct/P17"}, '
     '"object": {"boundaries": [18, 20], "surfaceform": "Oz", "uri": "http://www.wikidata.org/entity/Q7"}}]}',
+    usage="every split: `--source 're-nlg_*.json'`, all of them, which a hash divides; `--file "
+    "entity-labels=…`, `relation-labels=…` and `relations=…` as you need them",
     licence="CC BY-SA 4.0",
     homepage="https://hadyelsahar.github.io/t-rex/",
     published_size={"train": 2_284_168, "validation": 5_000, "test": 5_000},

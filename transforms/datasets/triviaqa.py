@@ -76,6 +76,8 @@ DATASET = Dataset(
     splits=("train", "validation", "test"),
     row_example='{"QuestionId": "tc_3", "Question": "Where was Judi Dench born?", "Answer": {"Value": "York", '
     '"Aliases": ["York, UK"], "NormalizedAliases": ["york uk"]}, "EntityPages": [{"Title": "Judi Dench"}]}',
+    usage="`--source qa/wikipedia-train.json` is train, `qa/wikipedia-dev.json` is dev; the answers of test are "
+    "kept back; the archive's `evidence/` is not needed",
     licence="Apache-2.0",
     homepage="https://nlp.cs.washington.edu/triviaqa/",
     published_size={"train": 61_844, "validation": 5_359, "test": 6_586},

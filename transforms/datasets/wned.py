@@ -45,6 +45,8 @@ DATASET = Dataset(
     splits=("validation", "test"),
     row_example='<document docName="Kite_(toy)"><annotation><mention>Lu Ban</mention><wikiName>Lu Ban</wikiName>'
     "<offset>21</offset><length>6</length></annotation></document>",
+    usage="both splits: `--source wikipedia/wikipedia.xml`, with the folder `RawText/` beside it; half of its "
+    "documents are dev, half test, by a hash; no train",
     licence="as stated at the homepage; texts CC BY-SA",
     homepage="https://doi.org/10.7939/DVN/10968",
     published_size={"validation": 3_396, "test": 3_376},

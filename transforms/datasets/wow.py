@@ -103,6 +103,8 @@ DATASET = Dataset(
     row_example='{"chosen_topic": "Kite", "dialog": [{"speaker": "1_Apprentice", "text": "Hi!"}, {"speaker": '
     '"0_Wizard", "text": "Kites fly.", "checked_sentence": {"chosen_Kite_1": "It flies."}, "checked_passage": '
     '{"chosen_topic_0_Kite": "Kite"}}]}',
+    usage="`--source train.json` is train, `valid_topic_split.json` is dev, `test_topic_split.json` is test "
+    "(topics not seen in train; not the files of random_split)",
     licence="as stated at the homepage; sentences of Wikipedia CC BY-SA",
     homepage="https://parl.ai/projects/wizard_of_wikipedia/",
     published_size={"train": 94_577, "validation": 3_058, "test": 2_944},
