@@ -16,11 +16,13 @@ if __name__ == "__main__":
 
 import pyarrow.parquet as pq
 import pytest
+from miniwiki import Page, dump_xml
 
-from kiltetl.pipelines import build, cli
+from kiltetl.pipelines import build, cli, knowledge_source, tasks
 from kiltetl.schemas.arrow import markdown_of
 from kiltetl.schemas.records import PageRow, ParagraphRow, Reject, Task, TitleRow
-from kiltetl.transforms.datasets import DATASETS
+from kiltetl.transforms import datasets
+from kiltetl.transforms.datasets import DATASETS, NAMES
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
@@ -64,10 +66,15 @@ def blocks(output: Path) -> dict[str, str]:
     for name, row in example_rows(output).items():
         found[f"row {name}"] = f"```json\n{json.dumps(row, ensure_ascii=False, indent=1)}\n```"
         found[f"table {name}"] = markdown_of(TABLES[name]).strip()
-    lines = ["| name | task | files | licence |", "| --- | --- | --- | --- |"]
-    lines += [f"| `{d.name}` | {d.task} | <{d.homepage}> | {d.licence} |" for d in DATASETS.values()]
-    found["datasets"] = "\n".join(lines)
+    found["datasets"] = dataset_table()
     return found
+
+
+def dataset_table() -> str:
+    lines = ["| name | task | files | what to give | licence |", "| --- | --- | --- | --- | --- |"]
+    for d in DATASETS.values():
+        lines.append(f"| `{d.name}` | {d.task} | [homepage]({d.homepage}) | {d.usage} | {d.licence} |")
+    return "\n".join(lines)
 
 
 def replaced(text: str, found: dict[str, str]) -> str:
@@ -81,6 +88,39 @@ def replaced(text: str, found: dict[str, str]) -> str:
 def test_what_the_readme_shows_is_what_comes_out(tmp_path: Path) -> None:
     text = README.read_text()
     assert replaced(text, blocks(tmp_path)) == text, "run: python tests/test_readme.py"
+
+
+def test_every_dataset_says_which_files_it_wants() -> None:
+    for name, dataset in DATASETS.items():
+        assert "--source" in dataset.usage, name
+        assert not re.search(r"[|<>\n]", dataset.usage), f"{name}: this breaks the table"
+        assert (dataset.read_evidence is not None) == ("--evidence" in dataset.usage), name
+        assert all(f"{option}=" in dataset.usage for option in dataset.files or ()), name
+
+
+def test_a_further_dataset_is_one_file_and_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file that the README shows, as it stands there, among the others: its rows are mapped."""
+    shown = re.search(r"```python\n(# transforms/datasets/(\w+)\.py\n.*?)```", README.read_text(), re.DOTALL)
+    assert shown
+    code, name = shown.groups()
+    (tmp_path / f"{name}.py").write_text(code)
+    monkeypatch.setattr(datasets, "__path__", [*datasets.__path__, str(tmp_path)])
+    monkeypatch.setattr(tasks, "DATASETS", datasets.load((*NAMES, name)))
+    sentence = "A kite is a tethered craft that is held up by the wind."
+    (tmp_path / "wiki.xml").write_bytes(dump_xml([Page("Kite", f"{sentence} It has a tail.")]))
+    source = str(tmp_path / "ks")
+    assert knowledge_source.main(["--dump", str(tmp_path / "wiki.xml"), "--output", source, "--quiet"]) == 0
+    row = {"id": 1, "q": "What holds up a kite?", "a": "the wind", "page": "Kite", "sentence": sentence}
+    rows = [row, row | {"id": 2, "page": "Zeppelin"}]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["--dataset", name, "--split", "dev", "--source", str(tmp_path / "rows.jsonl"), "--quiet"]
+    assert tasks.main([*arguments, "--knowledge-source", source, "--output", str(tmp_path / "out")]) == 0
+    (found,) = pq.read_table(tmp_path / "out" / name / "validation-00000-of-00001.parquet").to_pylist()
+    assert (found["id"], found["dataset"], found["output"][0]["answer"]) == ("1", name, "the wind")
+    (place,) = found["output"][0]["provenance"]
+    assert (place["title"], place["start_paragraph_id"], place["end_character"]) == ("Kite", 1, len(sentence))
+    (reject,) = pq.read_table(tmp_path / "out" / "rejects" / name / "validation-00000-of-00001.parquet").to_pylist()
+    assert (reject["source_id"], reject["reason"]) == ("2", "page-not-in-knowledge-source")
 
 
 def test_every_make_target_that_is_named_exists() -> None:
