@@ -1,6 +1,8 @@
 """tasks: one dataset's original files to its table, mapped onto a knowledge source."""
 
+import argparse
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -25,7 +27,7 @@ from kiltetl.transforms import io
 from kiltetl.transforms.align import THRESHOLD, Bleu, signature
 from kiltetl.transforms.datasets import DATASETS
 from kiltetl.transforms.datasets.spec import Dataset
-from kiltetl.transforms.io import InputError
+from kiltetl.transforms.io import FileInfo, InputError
 from kiltetl.transforms.released import released
 from kiltetl.transforms.report import summarize, terminal_rows
 from kiltetl.transforms.runner import beam_options, is_local, run, watched
@@ -40,6 +42,7 @@ from kiltetl.transforms.stages.tasks import (
     PublishTasks,
     ReadRequests,
     TaskJob,
+    already_mapped,
     manifest_path,
     open_knowledge_source,
 )
@@ -77,6 +80,7 @@ class Settings:
     bleu: Bleu = "sacrebleu"
     max_span_paragraphs: int = 1
     max_reject_share: float = 0.001
+    overwrite: bool = False
     dry_run: bool = False
     beam: tuple[str, ...] = ()
 
@@ -97,8 +101,18 @@ def build(root: beam.Pipeline, job: TaskJob) -> None:
     _ = parts | AssembleExamples(job, found) | PublishTasks(job)
 
 
-def plan(settings: Settings) -> TaskJob:
-    """Look at the input; InputError for what the user can mend."""
+@dataclass(frozen=True)
+class Checked:
+    """What a command names, looked at: dataset, split and files."""
+
+    dataset: Dataset
+    split: str
+    sources: tuple[FileInfo, ...]
+    evidence: tuple[FileInfo, ...]
+
+
+def check(settings: Settings) -> Checked:
+    """Look at what is named, but for the knowledge source; InputError for what the user can mend."""
     dataset = DATASETS.get(settings.dataset)
     if dataset is None:
         raise InputError(f"--dataset {settings.dataset}: unknown; known are {', '.join(sorted(DATASETS))}")
@@ -121,6 +135,13 @@ def plan(settings: Settings) -> TaskJob:
         )
     for info in sources:
         check_format(dataset, info.path)
+    return Checked(dataset, split, sources, evidence)
+
+
+def plan(settings: Settings) -> TaskJob:
+    """Look at the input and say what the manifest will hold; InputError for what the user can mend."""
+    checked = check(settings)
+    dataset, split, sources, evidence = checked.dataset, checked.split, checked.sources, checked.evidence
     source, about = None, None
     if dataset.needs_knowledge_source:
         if settings.knowledge_source is None:
@@ -137,9 +158,10 @@ def plan(settings: Settings) -> TaskJob:
         "task": dataset.task,
         "split": split,
         "inputs": [{"name": io.basename(i.path), "size": i.size, **io.digests(i.path, ["sha1"])} for i in sources],
-        "option_files": sorted(name for name, _ in settings.files),
-        "evidence": [{"name": io.basename(i.path), "size": i.size} for i in evidence],
+        "option_files": {name: io.digests(path, ["sha1"])["sha1"] for name, path in sorted(settings.files)},
+        "evidence": [{"name": io.basename(i.path), "size": i.size, "sample": io.sample_digest(i)} for i in evidence],
         "from_kilt": bool(settings.from_kilt),
+        "mkqa_provenance": None if borrowed is None else [io.digests(one, ["sha1"])["sha1"] for one in borrowed.tasks],
         "knowledge_source": about,
         "versions": {"kiltetl": VERSION} | {name: version(name) for name in ("apache-beam", "pyarrow", "sacrebleu")},
         "parameters": {
@@ -216,8 +238,11 @@ def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
         console.say(_describe(job, settings))
         return None
     io.delete_folder(job.staged(""))
+    done = None if settings.overwrite else already_mapped(job)
+    if done is not None:
+        console.say(f"{job.stage}: already mapped, from these files onto this knowledge source; nothing to do")
+        return done
     path = manifest_path(job.output, job.dataset.name, job.split)
-    io.delete_file(path)
     if job.knowledge_source is not None:
         source = job.knowledge_source
         read += sum(io.file_size(source.path("paragraphs", part)) for part in range(source.shards))
@@ -231,8 +256,12 @@ def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
             console.say(f"submitted; {path} is written when it is done")
             return None
     manifest: dict[str, Any] = io.read_json(path)
-    if not manifest["counters"].get("written"):
-        reasons = ", ".join(f"{reason} {count:,}" for reason, count in manifest["rejected"].items())
+    counters, sets = manifest["counters"], manifest["sets"]
+    if not counters["written"] or (sets and not sets.get("mapped")):
+        why = (
+            Counter(manifest["skipped"]) + Counter(manifest["rejected"]) + Counter(sets if counters["written"] else {})
+        )
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in why.most_common())
         console.warn(f"{job.stage}: not one example could be mapped ({reasons or 'none was read'})")
     return manifest
 
@@ -260,6 +289,11 @@ def _option_file(text: str) -> tuple[str, str]:
 
 def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
     own, beam_arguments = split_beam_options(arguments)
+    found = parser().parse_args(own)
+    return settings_of(found, beam_arguments), Console(found.quiet, not found.no_color)
+
+
+def parser() -> Parser:
     parser = Parser(__doc__ or "", _EPILOG, "kiltetl tasks")
     parser.add_argument("--dataset", required=True, metavar="NAME", help=", ".join(sorted(DATASETS)))
     parser.add_argument("--split", required=True, metavar="SPLIT", help="train, dev (= validation) or test")
@@ -307,9 +341,13 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
     parser.add_argument(
         "--max-reject-share", type=share, default=0.001, metavar="SHARE", help="share of malformed rows allowed (0.001)"
     )
+    parser.add_argument("--overwrite", action="store_true", help="map again what is mapped already")
     add_common_arguments(parser)
-    found = parser.parse_args(own)
-    settings = Settings(
+    return parser
+
+
+def settings_of(found: argparse.Namespace, beam_arguments: tuple[str, ...]) -> Settings:
+    return Settings(
         dataset=found.dataset,
         split=found.split,
         source=tuple(found.source),
@@ -324,10 +362,10 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
         bleu=found.bleu,
         max_span_paragraphs=found.max_span_paragraphs,
         max_reject_share=found.max_reject_share,
+        overwrite=found.overwrite,
         dry_run=found.dry_run,
         beam=beam_arguments,
     )
-    return settings, Console(found.quiet, not found.no_color)
 
 
 def _command(arguments: Sequence[str]) -> None:

@@ -147,6 +147,7 @@ def test_numbers_of_a_split() -> None:
         "skipped": {"no-answer": 1, "not-enough-info": 5},
         "dropped": {"bleu-below-threshold": 2, "page-not-in-knowledge-source": 1},
         "failed": {"malformed-record": 2},
+        "sets": {},
     }
     assert split["published"] == {"averages": {}, "drop_percent": 26.03, "size": 10_444}
     assert split["bleu"] == {
@@ -374,7 +375,19 @@ def test_style_serves_dark_screens_and_paper() -> None:
 # The terminal
 
 
-HEADING = ["dataset", "split", "read", "skipped", "failed", "examples", "mapped", "dropped", "mean BLEU", "reasons"]
+HEADING = [
+    "dataset",
+    "split",
+    "read",
+    "skipped",
+    "failed",
+    "examples",
+    "mapped",
+    "bare",
+    "dropped",
+    "mean BLEU",
+    "reasons",
+]
 
 
 def test_terminal_rows() -> None:
@@ -382,9 +395,9 @@ def test_terminal_rows() -> None:
     large = task("nq", "dev", counters={"read": 1_234_567}, skipped={}, rejected={}, bleu={})
     assert terminal_rows(summarize(SOURCE, [large, task()])) == [
         HEADING,
-        ["fever", "validation", "20", "6", "2", "12", "9", "3", "0.750", first],
-        [""] * 9 + ["not-enough-info 5, no-answer 1, malformed-record 2"],
-        ["nq", "dev", "1,234,567", "0", "0", "0", "0", "0", "-", ""],
+        ["fever", "validation", "20", "6", "2", "12", "9", "0", "3", "0.750", first],
+        [""] * 10 + ["not-enough-info 5, no-answer 1, malformed-record 2"],
+        ["nq", "dev", "1,234,567", "0", "0", "0", "0", "0", "0", "-", ""],
     ]
 
 

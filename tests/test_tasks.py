@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from miniwiki import Page, dump_xml
 
-from kiltetl.pipelines import knowledge_source
+from kiltetl.pipelines import knowledge_source, tasks
 from kiltetl.pipelines.tasks import main
 from kiltetl.schemas.arrow import schema_of
 from kiltetl.schemas.records import (
@@ -20,10 +20,14 @@ from kiltetl.schemas.records import (
     PAGE_NOT_IN_KNOWLEDGE_SOURCE,
     SOURCE_PAGE_MISSING,
     SOURCE_SENTENCE_MISSING,
+    Evidence,
+    Example,
+    ExampleOutput,
     Reject,
     Task,
 )
 from kiltetl.transforms.datasets import DATASETS
+from kiltetl.transforms.datasets.spec import Dataset
 
 KITE = "A kite is a tethered craft that is held up by the wind."
 BALLOON = "A balloon is a bag that is filled with a gas lighter than air."
@@ -129,8 +133,12 @@ def test_a_dev_split(tmp_path: Path, source: Path) -> None:
     assert "'Glider', sentence 7" in rejects["h6"]["detail"]
     assert "Zeppelin" in rejects["h4"]["detail"]
     assert manifest["counters"] == {
-        "answers": 3, "evidence_sets": 3, "examples": 7, "outputs": 3, "read": 7, "record_pages": 4, "rejects": 4,
-        "spans": 4, "used": 7, "written": 3,
+        "answers": 3, "bare": 0, "evidence_sets": 3, "examples": 7, "outputs": 3, "read": 7, "record_pages": 4,
+        "rejects": 4, "spans": 4, "used": 7, "written": 3,
+    }  # fmt: skip
+    assert manifest["sets"] == {
+        "mapped": 3, BLEU_BELOW_THRESHOLD: 1, PAGE_IS_DISAMBIGUATION: 1, PAGE_NOT_IN_KNOWLEDGE_SOURCE: 1,
+        SOURCE_SENTENCE_MISSING: 1,
     }  # fmt: skip
     assert manifest["bleu"]["count"] == 7
     assert manifest["bleu"]["exact"] == 4
@@ -144,7 +152,12 @@ def no_meta() -> dict[str, None]:
 
 def test_a_train_split_keeps_every_answer(tmp_path: Path, source: Path) -> None:
     questions = write_json(tmp_path / "q.json", ROWS)
-    run("hotpotqa", "train", questions, source, tmp_path / "out")
+    manifest = run("hotpotqa", "train", questions, source, tmp_path / "out")
+    assert (manifest["counters"]["written"], manifest["counters"]["bare"]) == (7, 5)
+    assert manifest["sets"] == {
+        "mapped": 2, BLEU_BELOW_THRESHOLD: 1, PAGE_IS_DISAMBIGUATION: 1, PAGE_NOT_IN_KNOWLEDGE_SOURCE: 1,
+        SOURCE_PAGE_MISSING: 2,
+    }  # fmt: skip
     found = {row["id"]: row["output"] for row in rows(tmp_path / "out" / "hotpotqa", "train")}
     assert {name: output[0]["meta"]["unmapped_reason"] for name, output in found.items()} == {
         "h1": None, "h2": None, "h3": BLEU_BELOW_THRESHOLD, "h4": PAGE_NOT_IN_KNOWLEDGE_SOURCE,
@@ -168,6 +181,48 @@ def test_same_bytes_with_one_or_several_workers_and_files(tmp_path: Path, source
     assert written["one"] == written["again"] == written["two"]
     assert [row["id"] for row in rows(tmp_path / "one" / "hotpotqa", "train")] == [row["_id"] for row in ROWS]
     assert len(list((tmp_path / "one" / "hotpotqa").glob("train-*-of-00007.parquet"))) == 7
+
+
+def test_what_is_mapped_is_not_mapped_again(
+    tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    questions = write_json(tmp_path / "q.json", ROWS)
+    first = run("hotpotqa", "dev", questions, source, tmp_path / "out")
+    monkeypatch.setattr(tasks, "run", None)  # would fail, were the graph run again
+    assert run("hotpotqa", "dev", questions, source, tmp_path / "out") == first
+    monkeypatch.undo()
+    write_json(questions, ROWS[:2])
+    assert run("hotpotqa", "dev", questions, source, tmp_path / "out")["counters"]["read"] == 2
+    assert capsys.readouterr().err == ""
+
+
+def test_a_run_that_fails_leaves_the_table_that_stood_there(tmp_path: Path, source: Path) -> None:
+    questions = write_json(tmp_path / "q.json", ROWS)
+    run("hotpotqa", "dev", questions, source, tmp_path / "out")
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    write_json(questions, [ROWS[0], ROWS[0]])  # an id twice
+    arguments = ["--dataset", "hotpotqa", "--split", "dev", "--source", str(questions), "--quiet"]
+    assert main([*arguments, "--knowledge-source", str(source), "--output", str(tmp_path / "out")]) == 1
+    assert {path: path.read_bytes() for path in before} == before
+    run("hotpotqa", "dev", write_json(questions, ROWS), source, tmp_path / "out")
+    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+
+
+def test_ids_and_answers_must_be_texts(tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(row: Any) -> Any:
+        yield Example(row["id"], row["q"], (ExampleOutput(row["a"], (Evidence(row["page"], text=row["text"]),)),))
+
+    mine = Dataset("mine", "QA", read, ("train",), "{}", "MIT", "https://example.org")
+    monkeypatch.setitem(DATASETS, "mine", mine)  # type: ignore[arg-type]
+    good = {"id": "1", "q": "What?", "a": "kite", "page": "Kite", "text": KITE}
+    lines = [json.dumps(good | change) for change in ({}, {"id": 2}, {"q": None}, {"a": 5}, {"page": 7}, {"text": 1.5})]
+    (tmp_path / "mine.jsonl").write_text("\n".join(lines))
+    run("mine", "train", tmp_path / "mine.jsonl", source, tmp_path / "out", "--max-reject-share", "1")
+    assert [row["id"] for row in rows(tmp_path / "out" / "mine", "train")] == ["1"]
+    details = [row["detail"] for row in rows(tmp_path / "out" / "rejects" / "mine", "train")]
+    assert details[0] == "the id of the example is 2, not a text"
+    assert details[2] == "an answer is 5, not a text"
+    assert len(details) == 5
 
 
 def test_shards_without_rows_are_left_out_but_for_one(tmp_path: Path, source: Path) -> None:

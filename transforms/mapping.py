@@ -150,6 +150,17 @@ def map_example(
     return Task(example.id, example.input, example.meta, kept, dataset, split, example.language)
 
 
+def set_losses(
+    example: Example, found: Sequence[Sequence[Finding]], split: str, keep_weak: bool = False
+) -> Iterator[str | None]:
+    """For each evidence set that an example names, the reason why it is not mapped; None where it is."""
+    floor = 0.0 if split == "train" and keep_weak else THRESHOLD
+    for given, findings in zip(example.outputs, found, strict=True):
+        if given.evidence:
+            loss = next(_losses(given.evidence, findings, floor), None)
+            yield None if loss is None else loss.reason
+
+
 def _is_page(evidence: Evidence) -> bool:
     """Whether the whole page is meant."""
     return evidence.text is None and evidence.source_page is None and evidence.place is None

@@ -24,7 +24,10 @@ TOP_TEMPLATES: Final = 25
 THRESHOLD: Final = 0.5  # where a manifest does not give its own
 
 _KIND = "kind:"  # prefix of the counters of the paragraphs' kinds
-_SUMS = ("read", "used", "examples", "written", "outputs", "answers", "evidence_sets", "spans")
+_TERMINAL: Final = [
+    "dataset", "split", "read", "skipped", "failed", "examples", "mapped", "bare", "dropped", "mean BLEU", "reasons"
+]  # fmt: skip
+_SUMS = ("bare", "read", "used", "examples", "written", "outputs", "answers", "evidence_sets", "spans")
 _AVERAGES = (
     # name, counter above, counter below; the paper's APS, APN, APP and AAN
     ("spans_per_set", "spans", "evidence_sets"),
@@ -151,7 +154,12 @@ def _tally(tasks: Sequence[Manifest]) -> dict[str, Any]:
         "failed": sum(failed.values()),
         "dropped": sum(dropped.values()),
         "dropped_percent": _percent(sum(dropped.values()), counters["examples"]),
-        "reasons": {"skipped": skipped, "dropped": dropped, "failed": failed},
+        "reasons": {
+            "skipped": skipped + _added(task.get("skipped_merging") for task in tasks),
+            "dropped": dropped,
+            "failed": failed,
+            "sets": {reason: n for reason, n in _added(t.get("sets") for t in tasks).items() if reason != "mapped"},
+        },
         "bleu": _bleu(tasks),
     }
 
@@ -243,17 +251,19 @@ def _clean(value: Any) -> Any:
 def terminal_rows(report: Manifest) -> list[list[str]]:
     """A heading and a row for each dataset and split; long lists of reasons go on in rows of their own.
 
-    "mapped" counts the examples written, those of train without provenance included.
+    "bare" counts the examples written without the provenance they named (train), "mapped" the other ones.
     """
-    rows = [["dataset", "split", "read", "skipped", "failed", "examples", "mapped", "dropped", "mean BLEU", "reasons"]]
+    rows = [_TERMINAL]
     for dataset in report["datasets"]:
         for split in dataset["splits"]:
-            numbers = [_number(split[key]) for key in ("read", "skipped", "failed", "examples", "written", "dropped")]
-            counted = [(r, n) for key in ("dropped", "skipped", "failed") for r, n in _by_count(split["reasons"][key])]
+            counts = dict(split) | {"mapped": split["written"] - split["bare"]}
+            numbers = [_number(counts[key]) for key in _TERMINAL[2:9]]
+            kinds = ("dropped", "skipped", "failed") if split["dropped"] else ("sets", "skipped", "failed")
+            counted = [(r, n) for key in kinds for r, n in _by_count(split["reasons"][key])]
             reasons = _lines([f"{reason} {count:,}" for reason, count in counted], 60)
             mean = "-" if split["bleu"]["mean"] is None else f"{split['bleu']['mean']:.3f}"
             rows.append([str(dataset["dataset"]), str(split["split"]), *numbers, mean, reasons[0]])
-            rows += [[""] * 9 + [more] for more in reasons[1:]]
+            rows += [[""] * 10 + [more] for more in reasons[1:]]
     return rows
 
 
@@ -688,6 +698,7 @@ def _counts(splits: Sequence[Manifest]) -> list[tuple[str, list[Element]]]:
     examples = [
         row("Examples", *counts("examples")),
         row("written", *counts("written"), inner=True),
+        row("without the provenance they named", *counts("bare"), inner=True),
         *paper("published size", [_number(one["size"]) for one in published]),
         row("dropped", *counts("dropped"), inner=True),
         row("share dropped", *(_share(split["dropped_percent"]) for split in splits), inner=True),
@@ -731,7 +742,7 @@ def _origins(splits: Sequence[Manifest], key: str, label: str, summed: Sequence[
 
 def _reasons_table(splits: Sequence[Manifest], heads: Sequence[Child]) -> Element:
     rows = []
-    for key, kind in (("skipped", "skip"), ("dropped", "loss"), ("failed", "failure")):
+    for key, kind in (("skipped", "skip"), ("dropped", "loss"), ("failed", "failure"), ("sets", "evidence set")):
         total = _added(split["reasons"][key] for split in splits)
         for reason, _ in _by_count(total):
             counts = (_number(split["reasons"][key].get(reason, 0)) for split in splits)

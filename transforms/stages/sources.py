@@ -46,7 +46,7 @@ def read_source(dataset: Dataset, path: str) -> Iterator[Read]:
         try:
             if not isinstance(row, Mapping):
                 raise MalformedRow(f"the row is a {type(row).__name__}, not an object")
-            yield list(dataset.read(row))
+            yield [_checked(example) for example in dataset.read(row)]
         except SkipRow as skip:
             yield Refused(number, skip.reason, "", skip=True)
         except KeyError as error:
@@ -55,6 +55,20 @@ def read_source(dataset: Dataset, path: str) -> Iterator[Read]:
             yield Refused(number, MALFORMED_RECORD, str(error), skip=False)
         except (TypeError, AttributeError) as error:
             yield Refused(number, MALFORMED_RECORD, f"a field of another type than expected ({error})", skip=False)
+
+
+def _checked(example: Example) -> Example:
+    """The example, if its texts are texts; MalformedRow names what is not."""
+    for name, value in (("id", example.id), ("input", example.input), ("language", example.language)):
+        if not isinstance(value, str):
+            raise MalformedRow(f"the {name} of the example is {value!r}, not a text")
+    for output in example.outputs:
+        if not isinstance(output.answer, str | None):
+            raise MalformedRow(f"an answer is {output.answer!r}, not a text")
+        for evidence in output.evidence or ():
+            if not isinstance(evidence.title, str) or not isinstance(evidence.text, str | None):
+                raise MalformedRow(f"the evidence {evidence.title!r} has a title or text that is no text")
+    return example
 
 
 def _rows(dataset: Dataset, path: str) -> Iterator[tuple[int, Any]]:
@@ -83,7 +97,7 @@ def _parsed(dataset: Dataset, path: str) -> Iterator[Any]:
     try:
         yield from dataset.parse(io.read_lines(path, advance))
     except ValueError as error:
-        raise InputError(f"{path}: {error}; expected {expected_format(dataset)}") from None
+        raise InputError(f"{path}: {error}") from None
 
 
 def _companion(path: str, name: str) -> str:
@@ -97,12 +111,15 @@ def _companion(path: str, name: str) -> str:
 def check_format(dataset: Dataset, path: str, rows: int = 20) -> None:
     """InputError if not one of the first rows of a file is what the dataset's rows look like."""
     problem: Refused | None = None
-    for number, read in enumerate(read_source(dataset, path)):
-        if not isinstance(read, Refused) or read.skip:
-            return
-        problem = problem or read
-        if number + 1 == rows:
-            break
+    try:
+        for number, read in enumerate(read_source(dataset, path)):
+            if not isinstance(read, Refused) or read.skip:
+                return
+            problem = problem or read
+            if number + 1 == rows:
+                break
+    except InputError as error:
+        raise InputError(f"{error}; expected {expected_format(dataset)}") from None
     if problem is None:
         raise InputError(f"{path}: holds no record; expected {expected_format(dataset)}")
     raise InputError(f"{path}, record {problem.row}: {problem.detail}; expected {expected_format(dataset)}")

@@ -6,6 +6,7 @@ second reading puts the findings, keyed by position, back into the examples and 
 *part* is one file of the source, or one bucket where rows are merged, and becomes one shard.
 """
 
+import json
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,7 +38,7 @@ from kiltetl.transforms import io
 from kiltetl.transforms.align import THRESHOLD, Bleu, best_spans, joined, tokenize_page
 from kiltetl.transforms.datasets.spec import Dataset, MalformedRow
 from kiltetl.transforms.io import BadRow, FileInfo, InputError, ShardWriter
-from kiltetl.transforms.mapping import Finding, Unmapped, checked, map_example, provenance
+from kiltetl.transforms.mapping import Finding, Unmapped, checked, map_example, provenance, set_losses
 from kiltetl.transforms.quality import NEAR, Quality, added
 from kiltetl.transforms.redirects import Located, TitleIndex
 from kiltetl.transforms.released import kind
@@ -49,6 +50,7 @@ from kiltetl.transforms.titles import normal_title
 
 _COUNTERS = (
     "answers",
+    "bare",
     "evidence_sets",
     "examples",
     "outputs",
@@ -348,17 +350,16 @@ def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
                     for evidence, one in zip(output.evidence or (), set_, strict=True):
                         _rate(quality, example.id, evidence, one)
                         counts.update(_brought_over(evidence, one))
-                record = map_example(
-                    example,
-                    [[one.finding for one in set_] for set_ in mine],
-                    job.dataset.name,
-                    job.split,
-                    job.keep_weak,
-                )
+                one_by_one = [[one.finding for one in set_] for set_ in mine]
+                lost_sets = list(set_losses(example, one_by_one, job.split, job.keep_weak))
+                counts.update(f"sets:{reason or 'mapped'}" for reason in lost_sets)
+                record = map_example(example, one_by_one, job.dataset.name, job.split, job.keep_weak)
                 if isinstance(record, Reject):
                     counts[f"lost:{record.reason}"] += 1
                     rejects.write(record)
                     continue
+                counts["bare"] += bool(lost_sets) and None not in lost_sets
+                counts["own_sets"] += sum(output.provenance is not None for output in record.output)
                 if job.borrowed is not None:
                     sets = borrowed[record.id]
                     record = record if isinstance(sets, str) else with_sets(record, sets)
@@ -425,7 +426,8 @@ def publish(job: TaskJob) -> dict[str, Any]:
         checks.append(("examples of all rows = examples merged", dealt["dealt"], counts["read"]))
         for name in ("read", "used"):
             counts[name] = dealt[name]
-        merging = Counter({name: n for name, n in counts.items() if name.startswith("skipped:")})
+        merging = _by_reason(counts, "skipped")  # of examples, not of rows
+        counts = Counter({name: n for name, n in counts.items() if not name.startswith("skipped:")})
         counts += Counter({name: n for name, n in dealt.items() if ":" in name})
         counts["rejects"] += dealt.total() - sum(n for name, n in dealt.items() if not name.startswith("rejected:"))
         reject_shards += [job.staged(f"gather-rejects-{n:05d}.parquet") for n in numbers]
@@ -442,9 +444,10 @@ def publish(job: TaskJob) -> dict[str, Any]:
         (
             "rows read = used + skipped + malformed",
             counts["read"],
-            counts["used"] + skipped.total() - merging.total() + failed,
+            counts["used"] + skipped.total() + failed,
         ),
         ("examples = written + rejected", counts["examples"], counts["written"] + lost),
+        ("evidence sets mapped = written", counts["sets:mapped"], counts["own_sets"]),
         ("rows of the table", counts["written"], sum(rows)),
         ("rows of rejects", failed + lost + evidence["malformed"], sum(reject_rows)),
     ]
@@ -469,6 +472,7 @@ def publish(job: TaskJob) -> dict[str, Any]:
         shown = ", ".join(f"{key} ({language})" for key, language in twice[:5])
         raise RunFailed(f"{job.stage}: ids occur more than once: {shown}{' …' if len(twice) > 5 else ''}")
 
+    io.delete_file(manifest_path(job.output, job.dataset.name, job.split))  # what stood there ends here
     files = _publish_shards(shards, rows, io.join(job.output, job.dataset.name), job.split)
     reject_files = _publish_shards(
         reject_shards, reject_rows, io.join(job.output, "rejects", job.dataset.name), job.split
@@ -477,6 +481,8 @@ def publish(job: TaskJob) -> dict[str, Any]:
         **job.facts,
         "counters": {name: counts[name] for name in _COUNTERS},
         "skipped": dict(sorted(skipped.items())),
+        "skipped_merging": dict(sorted(merging.items())),
+        "sets": dict(sorted(_by_reason(counts, "sets").items())),
         "rejected": dict(sorted((failures + losses).items())),
         "evidence_rows": dict(evidence),
         **{
@@ -503,6 +509,20 @@ def _repeated(shards: Sequence[str]) -> list[tuple[str, str]]:
     counted = table.group_by(["id", "language"]).aggregate([([], "count_all")])
     twice = counted.filter(pc.greater(counted.column("count_all"), 1))
     return sorted(zip(twice.column("id").to_pylist(), twice.column("language").to_pylist(), strict=True))
+
+
+def already_mapped(job: TaskJob) -> dict[str, Any] | None:
+    """The manifest of the same files, parameters and knowledge source, if its shards are there."""
+    path = manifest_path(job.output, job.dataset.name, job.split)
+    if not io.exists(path):
+        return None
+    manifest: dict[str, Any] = io.read_json(path)
+    facts = json.loads(json.dumps(job.facts))
+    if any(manifest.get(name) != value for name, value in facts.items()):
+        return None
+    folders = {"files": job.dataset.name, "reject_files": io.join("rejects", job.dataset.name)}
+    shards = (io.join(job.output, folder, one["name"]) for key, folder in folders.items() for one in manifest[key])
+    return manifest if all(io.exists(shard) for shard in shards) else None
 
 
 def manifest_path(output: str, dataset: str, split: str) -> str:
