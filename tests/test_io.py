@@ -2,6 +2,7 @@
 
 import bz2
 import contextlib
+import errno
 import gzip
 import hashlib
 import http.server
@@ -9,8 +10,10 @@ import io
 import json
 import lzma
 import os
+import sys
 import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -189,8 +192,43 @@ def test_a_file_is_replaced_or_stays(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
-    with pytest.raises(InputError, match=r"file.x: "):
+    with pytest.raises(InputError, match=r"file: this folder cannot be made or written to \(a file is in the way\)"):
         files.write_text(str(tmp_path / "file" / "x"), "x")
+
+
+@pytest.mark.parametrize("below", ["", "a/b"])
+def test_an_output_folder_that_cannot_be_made(tmp_path: Path, below: str) -> None:
+    (tmp_path / "file").write_text("x")
+    folder = files.join(str(tmp_path / "file"), below) if below else str(tmp_path / "file")
+    where = rf", {tmp_path / 'file'}" if below else ""
+    said = rf"^{folder}: this folder cannot be made or written to \(a file is in the way{where}\); name another one"
+    for action in (partial(files.check_filesystem, write=True), files.make_folder):
+        with pytest.raises(InputError, match=said):
+            action(folder)
+    assert names(tmp_path) == ["file"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a place that nobody can write to")
+def test_an_output_folder_where_nobody_may_write() -> None:
+    for action in (partial(files.check_filesystem, write=True), files.make_folder):
+        with pytest.raises(InputError, match=r"^/proc/x/y: this folder cannot be made or written to \(.+\); name"):
+            action("/proc/x/y")
+
+
+def test_a_check_leaves_nothing(tmp_path: Path) -> None:
+    files.check_filesystem(str(tmp_path / "a" / "b"), write=True)
+    assert names(tmp_path) == []
+
+
+def test_a_disk_that_is_full_is_no_mistake_of_the_user(tmp_path: Path) -> None:
+    path = str(tmp_path / "x")
+    with (
+        pytest.raises(OSError, match=rf"{path}: No space left on device; ") as failed,
+        files.replacing(path),
+    ):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert failed.value.errno == errno.ENOSPC
+    assert names(tmp_path) == []
 
 
 def test_json(tmp_path: Path) -> None:
@@ -375,11 +413,11 @@ def test_an_empty_list(document: bytes, items: str, tmp_path: Path) -> None:
         (b'{"data": [1]}', "Data.item", "the JSON document has no list at 'Data'"),
         (b'{"Data": {"x": [1]}}', "Data.item", "has no list at 'Data'"),
         (b'{"a": 1}', "item", "has no list at 'its top'"),
-        (b"[1, 2", "item", "after record 2: not a JSON document"),
-        (b"[1, 2] x", "item", "after record 2: not a JSON document"),
+        (b"[1, 2", "item", "after record 2: not a JSON document (parse error: premature EOF)"),
+        (b"[1, 2] x", "item", "after record 2: not a JSON document (parse error: trailing garbage)"),
         (b'{"a": 1}\n{"a": 2}\n', "item", "not a JSON document"),
         (b"", "item", "after record 0: not a JSON document"),
-        (b'["\xff"]', "item", "not a JSON document"),
+        (b'["\xff"]', "item", "not a JSON document (lexical error: invalid bytes in UTF8 string)"),
     ],
 )
 def test_json_documents_that_cannot_be_read(document: bytes, items: str, message: str, tmp_path: Path) -> None:

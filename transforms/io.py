@@ -7,10 +7,12 @@ so that what stands under its own name is whole.
 
 import bz2
 import contextlib
+import errno
 import fnmatch
 import glob
 import gzip
 import hashlib
+import importlib
 import importlib.util
 import io
 import json
@@ -20,6 +22,7 @@ import posixpath
 import re
 import shutil
 import sys
+import tempfile
 import uuid
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,6 +39,12 @@ from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
 from kiltetl.schemas.arrow import schema_of, table_of
+
+fcntl: Any
+try:
+    fcntl = importlib.import_module("fcntl")
+except ImportError:  # not on Windows: two runs into one folder are not told apart there
+    fcntl = None
 
 Record = TypeVar("Record")
 
@@ -108,8 +117,15 @@ def _has_boto() -> bool:
 
 
 def check_filesystem(path: str, write: bool = False) -> None:
-    """InputError, before any work starts, if no filesystem for the path is installed (or it cannot be written to)."""
-    if is_local(path) or (path.startswith(_HTTP) and not write):
+    """InputError, before any work starts, if no filesystem for the path is installed.
+
+    With ``write`` also if the path, an output folder, cannot be made or written to; nothing of it is left.
+    """
+    if is_local(path):
+        if write:
+            _check_writable(path)
+        return
+    if path.startswith(_HTTP) and not write:
         return
     try:
         FileSystems.get_filesystem(path)
@@ -117,6 +133,37 @@ def check_filesystem(path: str, write: bool = False) -> None:
         raise _filesystem_error(path, error) from None
     if path.startswith("s3://") and not _has_boto():
         raise _filesystem_error(path, ImportError("boto3"))
+
+
+def _check_writable(folder: str) -> None:
+    """InputError if a local folder cannot be made or written to; tried there or in the nearest folder above."""
+    try:
+        os.rmdir(tempfile.mkdtemp(prefix=".kiltetl-", dir=_nearest(folder)))
+    except OSError as error:
+        if error.errno in _FULL:
+            raise _full(folder, error) from None
+        raise _unwritable(folder, error) from None
+
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+def _nearest(path: str) -> str:
+    """The path, or the nearest above it that exists."""
+    path = os.path.abspath(path)
+    while not os.path.lexists(path):
+        path = os.path.dirname(path)
+    return path
+
+
+def _unwritable(folder: str, error: OSError) -> InputError:
+    place = _nearest(folder)
+    if os.path.isdir(place):
+        reason = error.strerror or str(error)
+    else:
+        reason = f"{'a file' if os.path.isfile(place) else 'something that is no folder'} is in the way"
+        reason += "" if place == os.path.abspath(folder) else f", {place}"
+    return InputError(f"{folder}: this folder cannot be made or written to ({reason}); name another one for the output")
 
 
 def expand(patterns: Iterable[str]) -> list[FileInfo]:
@@ -256,23 +303,36 @@ class CountingStream(io.RawIOBase):
 def replacing(path: str) -> Iterator[BinaryIO]:
     """A stream to write; the file appears under its name when the block ends without an error."""
     temporary = f"{path}.{uuid.uuid4().hex[:8]}.tmp"
-    check_filesystem(path, write=True)
+    if is_local(path):
+        make_folder(folder_of(path) or ".")
+    else:
+        check_filesystem(path, write=True)
     try:
-        if is_local(path):
-            os.makedirs(folder_of(path) or ".", exist_ok=True)
-            stream: Any = open(temporary, "wb")  # noqa: SIM115
-        else:
-            stream = FileSystems.create(temporary, compression_type=_PLAIN)
+        stream: Any = (
+            open(temporary, "wb")  # noqa: SIM115
+            if is_local(path)
+            else FileSystems.create(temporary, compression_type=_PLAIN)
+        )
     except (BeamIOError, OSError) as error:
+        if getattr(error, "errno", None) in _FULL:
+            raise _full(path, error) from None
+        if is_local(path) and isinstance(error, OSError):
+            raise _unwritable(folder_of(path) or ".", error) from None
         raise _filesystem_error(path, error) from None
     try:
         with stream:
             yield cast(BinaryIO, stream)
         move(temporary, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(Exception):
             delete_file(temporary)
+        if isinstance(error, OSError) and error.errno in _FULL:
+            raise _full(path, error) from None
         raise
+
+
+def _full(path: str, error: Any) -> OSError:
+    return OSError(error.errno, f"{path}: {error.strerror}; make room and give the same command again")
 
 
 def move(source: str, target: str) -> None:
@@ -299,8 +359,39 @@ def delete_file(path: str) -> None:
 
 
 def make_folder(path: str) -> None:
+    """Make a folder with those above it, where the filesystem has folders; InputError if it cannot be."""
     if is_local(path):
-        os.makedirs(path, exist_ok=True)
+        try:
+            os.makedirs(path, exist_ok=True)
+        except OSError as error:
+            if error.errno in _FULL:
+                raise _full(path, error) from None
+            raise _unwritable(path, error) from None
+
+
+@contextlib.contextmanager
+def locked(folder: str, what: str) -> Iterator[None]:
+    """While the block runs, no other run on this machine writes the same into a local folder.
+
+    InputError if one does. The lock ends with its process, however that ends.
+    """
+    if not is_local(folder) or fcntl is None:
+        yield
+        return
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, f".kiltetl-{what}.lock")
+    with open(path, "a") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(
+                f"{folder}: another run is writing {what} there; wait for it, or give another --output"
+            ) from None
+        try:
+            yield
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
 
 
 def delete_folder(path: str) -> None:
@@ -365,6 +456,11 @@ def digests(
             for digest in hashes.values():
                 digest.update(data)
     return {name: digest.hexdigest() for name, digest in hashes.items()}
+
+
+def changed(path: str) -> int | None:
+    """When a local file was last changed, in nanoseconds; None for one that is not local."""
+    return os.stat(path).st_mtime_ns if is_local(path) else None
 
 
 def sample_digest(info: FileInfo, length: int = 1 << 16) -> str:
@@ -505,7 +601,8 @@ def _json_items(path: str, stream: BinaryIO, items: str) -> Iterator[tuple[int, 
             if (parent, "start_array") not in ((prefix, event) for prefix, event, _ in ijson.parse(stream)):
                 raise InputError(f"{path}: the JSON document has no list at {parent or 'its top'!r}")
     except (ijson.JSONError, UnicodeDecodeError) as error:
-        detail = " ".join(str(error).split())
+        said = error.args[0] if error.args and isinstance(error.args[0], bytes) else str(error).encode()
+        detail = said.decode("utf-8", "replace").strip().partition("\n")[0].strip(" .")  # a drawing follows
         raise InputError(f"{path}, after record {number}: not a JSON document ({detail})") from None
 
 
