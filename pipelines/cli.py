@@ -59,7 +59,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if command is None:
         print(f"kiltetl: error: no command {given[0]!r}; see kiltetl --help", file=sys.stderr)
         return 2
-    return command(given[1:])
+    status = command(given[1:])
+    if arguments is None:
+        from kiltetl.pipelines.console import leave
+
+        return leave(status)
+    return status
 
 
 if __name__ == "__main__":

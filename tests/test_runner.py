@@ -1,12 +1,18 @@
 """The local runner: it keeps every row, says a failure in one line, and refuses what it does not know."""
 
 import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
 import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
 
 import apache_beam as beam
+import pyarrow as pa
 import pytest
 from apache_beam.metrics import Metrics
 from apache_beam.options.pipeline_options import DirectOptions
@@ -77,6 +83,15 @@ def test_counters(workers: int) -> None:
         (RunFailed("it does not add up: 3 against 4"), None, 1),
         (ValueError("two\nlines"), "ValueError: two", 1),
         (ValueError("two\nlines"), "ValueError: two", 2),
+        (KeyError("a b"), 'KeyError: "a b"', 1),
+        (KeyError("a b"), 'KeyError: "a b"', 2),
+        (pa.ArrowInvalid("two\nlines"), "ArrowInvalid: two", 1),
+        (
+            UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"),
+            "UnicodeDecodeError: 'utf-8' codec can't decode byte 0xff in position 0: bad",
+            2,
+        ),
+        (AssertionError(), "AssertionError", 2),
     ],
 )
 def test_a_failure_is_said_in_one_line(error: Exception, message: str | None, workers: int) -> None:
@@ -175,3 +190,84 @@ def test_a_failure_of_one_item(count: int) -> None:
 def test_a_process_that_is_killed() -> None:
     with Workers(2) as pool, pytest.raises(RunFailed, match="a worker process was killed, perhaps for want of memory"):
         pool.run_each(draw_death, [1, 2])
+
+
+# --------------------------------------------------------------------------------------------
+# a run that is stopped
+
+POOL = """
+import functools, sys
+sys.path.insert(0, "tests")
+import conftest, test_runner
+from kiltetl.transforms.runner import Workers
+if __name__ == "__main__":
+    with Workers(2) as pool:
+        pool.run_each(functools.partial(test_runner.draw_sleep, {folder!r}), range(4))
+"""
+
+GRAPH = """
+import functools, sys
+sys.path.insert(0, "tests")
+import conftest, test_runner
+import apache_beam as beam
+from kiltetl.transforms.runner import beam_options, run
+def draw(root):
+    root | beam.Create(range(4), reshuffle=True) | beam.Map(functools.partial(test_runner.sleep, {folder!r}))
+run(draw, beam_options([]), 2)
+"""
+
+
+def sleep(folder: str, number: int) -> None:
+    Path(folder, str(os.getpid())).touch()
+    time.sleep(120)
+
+
+def draw_sleep(folder: str, root: beam.Pipeline, number: int) -> None:
+    _ = root | beam.Create([number]) | beam.Map(partial(sleep, folder))
+
+
+def alive(process: str) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone ends processes with their parent")
+@pytest.mark.parametrize("code", [POOL, GRAPH])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
+def test_no_process_outlives_the_run(tmp_path: Path, code: str, ending: signal.Signals) -> None:
+    if code == GRAPH and (ending == signal.SIGINT or not shutil.which("setpriv")):
+        pytest.skip("Ctrl-C is for the whole group; without setpriv, Beam's workers end when they miss the runner")
+    root = Path(__file__).resolve().parents[1]
+    (tmp_path / "pids").mkdir()
+    (tmp_path / "code.py").write_text(code.format(folder=str(tmp_path / "pids")))
+    environment = os.environ | {"PYTHONPATH": f"{root / 'tests'}{os.pathsep}{root}"}
+    command = [sys.executable, "-c", (tmp_path / "code.py").read_text()]
+    if code == POOL:  # spawned processes read the main module again: it must be a file
+        command = [sys.executable, str(tmp_path / "code.py")]
+    process = subprocess.Popen(command, cwd=root, env=environment, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline and not list((tmp_path / "pids").iterdir()):
+        time.sleep(0.05)
+    workers = [path.name for path in (tmp_path / "pids").iterdir()]
+    assert workers
+    assert str(process.pid) not in workers
+    assert all(map(alive, workers))
+    process.send_signal(ending)
+    begun = time.monotonic()
+    process.wait(30)
+    assert time.monotonic() - begun < 3
+    time.sleep(0.3)
+    workers = [path.name for path in (tmp_path / "pids").iterdir()]
+    assert not [worker for worker in workers if alive(worker)]
+
+
+def test_the_end_of_a_worker_is_not_told_as_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
+    local_runner(beam_options([]))
+    run(lambda root: root | beam.Create([1]), beam_options([]))
+    for name, told in (("run_worker", False), ("another", True)):
+        thread = threading.Thread(name=name)
+        error = RuntimeError("Worker subprocess exited with return code -2")
+        threading.excepthook(threading.ExceptHookArgs((RuntimeError, error, None, thread)))
+        assert ("return code -2" in capsys.readouterr().err) == told

@@ -9,12 +9,14 @@ in one process are refused: they share the fault and gain nothing from Python.
 
 import atexit
 import contextlib
+import ctypes
 import logging
 import multiprocessing
 import os
 import re
 import shlex
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -29,6 +31,7 @@ from concurrent.futures import (
     wait,
 )
 from functools import partial
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import apache_beam as beam
@@ -79,13 +82,21 @@ def local_runner(options: PipelineOptions) -> fn_runner.FnApiRunner:
     if direct.direct_num_workers > 1:
         # what multi_processing would set up, less the workers' own logs (errors reach the runner)
         direct.direct_running_mode = "in_memory"
-        command = f"{shlex.quote(sys.executable)} -m apache_beam.runners.worker.sdk_worker_main 2>{os.devnull}"
+        command = f"exec {_bound()}{shlex.quote(sys.executable)} -m {_BEAM_WORKER} 2>{os.devnull}"
         environment = environments.SubprocessSDKEnvironment.from_command_string(command)
     encoded = JobServiceHandle.encode_pipeline_options(options.get_all_options())
     return fn_runner.FnApiRunner(
         default_environment=environment,
         provision_info=fn_runner.ExtendedProvisionInfo(provision.ProvisionInfo(pipeline_options=encoded)),
     )
+
+
+_BEAM_WORKER = "apache_beam.runners.worker.sdk_worker_main"
+
+
+def _bound() -> str:
+    """What makes a command end with the process that gave it, where the system has it (Linux)."""
+    return f"{shlex.quote(tool)} --pdeathsig KILL " if (tool := shutil.which("setpriv")) else ""
 
 
 def run(draw: Draw, options: PipelineOptions, workers: int = 1) -> dict[str, int]:
@@ -102,6 +113,7 @@ def run(draw: Draw, options: PipelineOptions, workers: int = 1) -> dict[str, int
         if workers > 1:
             options.view_as(DirectOptions).direct_num_workers = workers
         _silence()
+        threading.excepthook = _thread_failed
         pipeline = beam.Pipeline(runner=local_runner(options), options=options)
     else:
         pipeline = beam.Pipeline(options=options)
@@ -123,10 +135,17 @@ def run(draw: Draw, options: PipelineOptions, workers: int = 1) -> dict[str, int
 
 def _cause(text: str) -> str:
     """What went wrong, out of the traceback that Beam makes the message of its own error."""
-    lines = [
-        line for line in text.strip().splitlines() if re.match(r"[A-Za-z_][\w.]*(Error|Failed|Exception|Exit)\b", line)
+    lines = text.strip().splitlines()
+    heads = [line for line in lines if re.match(r"[A-Za-z_][\w.]*(Error|Failed|Exception|Exit)\b", line)]
+    traced = [  # the line below the code of a traceback, whatever the error's name
+        line
+        for before, line in pairwise(lines)
+        if before.startswith("    ") and re.match(r"[A-Za-z_][\w.]*(:|$)", line)
     ]
-    last = re.sub(r"\s*\[while running .*$", "", lines[-1] if lines else text.strip().splitlines()[-1])
+    last = (traced or heads or lines[:1])[-1]
+    # Beam writes the step into the error's first argument, also within the quotes of one that shows it so
+    last = re.sub(r"\s*\[while running \\?'.*?\\?'\]", "", last)
+    last = re.sub(r"\s*\[while running .*$", "", last)
     return re.sub(r"^((RuntimeError|(kiltetl\.[\w.]*\.)?(DumpError|InputError|RunFailed)): )+", "", last)
 
 
@@ -166,14 +185,20 @@ def watched(report: Callable[[int], None]) -> Iterator[None]:
     def watch() -> None:
         nonlocal told
         while not ended.wait(0.2):
-            now = os.path.getsize(path)
-            report((now - told) * _STEP)
-            told = now
+            with contextlib.suppress(FileNotFoundError):
+                now = os.path.getsize(path)
+                report((now - told) * _STEP)
+                told = now
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
     try:
         yield
+    except BaseException as error:
+        if not isinstance(error, Exception):  # the process may end without its last rites
+            shutil.rmtree(os.path.dirname(path), ignore_errors=True)
+            os.environ.pop(_PROGRESS, None)
+        raise
     finally:
         ended.set()
         thread.join()
@@ -182,6 +207,36 @@ def watched(report: Callable[[int], None]) -> Iterator[None]:
 def _silence() -> None:
     """Beam logs an error with its traceback and raises it too; a command says it once, in a line."""
     logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
+
+
+def _thread_failed(failed: threading.ExceptHookArgs) -> None:
+    """The threads that wait for Beam's worker processes say that these were ended, which the run says itself."""
+    if failed.thread is None or failed.thread.name != "run_worker":
+        threading.__excepthook__(failed)
+
+
+def _start_worker() -> None:
+    """In each process of a pool: an end with its parent, however that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent's to handle
+    parent = multiprocessing.parent_process()
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+    if parent is not None and parent.pid != os.getppid():
+        os._exit(1)  # it ended before
+    _silence()
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Ctrl-C comes after the block; processes that it starts never get it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _run_item(draw: Callable[[beam.Pipeline, Any], Any], item: Any, arguments: Sequence[str]) -> None:
@@ -204,22 +259,28 @@ class Workers:
         self._pool: Executor
         if count > 1:
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(count, context, initializer=_silence)
+            self._pool = ProcessPoolExecutor(count, context, initializer=_start_worker)
         else:
             self._pool = ThreadPoolExecutor(1, initializer=_silence)
 
     def __enter__(self) -> "Workers":
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        interrupted = kind is not None and not issubclass(kind, Exception)
+        if interrupted:  # parts under way are given up: none counts before its marker stands
+            for process in list((getattr(self._pool, "_processes", None) or {}).values()):
+                process.kill()
+        # a thread cannot be killed: it is left behind, and the process ends without it
+        self._pool.shutdown(wait=not interrupted or isinstance(self._pool, ProcessPoolExecutor), cancel_futures=True)
 
     def run_each(self, draw: Callable[[beam.Pipeline, Item], Any], items: Sequence[Item]) -> None:
         """Run one graph for each item.
 
         The first failure ends the run; items under way are finished, the others not begun.
         """
-        waiting: set[Future[None]] = {self._pool.submit(_run_item, draw, item, self._arguments) for item in items}
+        with _interrupts_held():
+            waiting: set[Future[None]] = {self._pool.submit(_run_item, draw, item, self._arguments) for item in items}
         try:
             while waiting:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
