@@ -10,7 +10,7 @@ help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
 build: .venv/ready ## build what CONFIG says (CONFIG=examples/build.toml)
-	$(RUN)kiltetl build $(CONFIG) $(ARGS)
+	$(RUN)kiltetl build "$(CONFIG)" $(ARGS)
 
 test: .venv/ready-dev ## run the tests
 	$(RUN)python -m pytest
@@ -31,7 +31,7 @@ fuzz: .venv/ready-dev ## 50,000 random pages through the page parser
 	$(RUN)python tests/fuzz_wikitext.py --pages 50000
 
 dataflow: .venv/ready-gcp ## submit CONFIG to Dataflow: PROJECT= REGION= BUCKET= CONFIG=
-	$(RUN)kiltetl build $(CONFIG) -- --runner=DataflowRunner --project=$(PROJECT) --region=$(REGION) --temp_location=gs://$(BUCKET)/temp --setup_file=./setup.py $(ARGS)
+	$(RUN)kiltetl build "$(CONFIG)" -- --runner=DataflowRunner --project=$(PROJECT) --region=$(REGION) --temp_location=gs://$(BUCKET)/temp --setup_file=./setup.py $(ARGS)
 
 clean: ## remove the environment and what was built
 	rm -rf .venv out build dist *.egg-info

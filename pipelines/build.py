@@ -1,16 +1,27 @@
 """build: knowledge source, tasks and report in one go, as a configuration file says."""
 
+import argparse
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time
 from typing import Any
 
 from kiltetl.pipelines import knowledge_source, report, tasks
-from kiltetl.pipelines.console import Console, Parser, add_common_arguments, run_command, split_beam_options, table
+from kiltetl.pipelines.console import (
+    Console,
+    Parser,
+    add_common_arguments,
+    positive,
+    run_command,
+    share,
+    split_beam_options,
+    table,
+)
 from kiltetl.transforms import io
 from kiltetl.transforms.io import InputError
 from kiltetl.transforms.report import terminal_rows
+from kiltetl.transforms.stages.tasks import open_knowledge_source
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -35,8 +46,8 @@ Keys are the options of kiltetl knowledge-source and kiltetl tasks, with _ for -
 is a model with comments.
 """
 
-_SOURCE_KEYS = {f.name for f in fields(knowledge_source.Settings)} - {"output", "beam", "dry_run", "part_bytes"}
-_TASK_KEYS = {f.name for f in fields(tasks.Settings)} - {"output", "beam", "dry_run", "knowledge_source"}
+_NO_KEYS = {"help", "quiet", "no_color", "dry_run", "output", "knowledge_source"}  # the command's, not the file's
+_PATHS = ("PATTERN", "PATH", "FILE", "DIR")  # what the commands call the values that are paths
 
 
 def read_config(path: str) -> dict[str, Any]:
@@ -46,32 +57,97 @@ def read_config(path: str) -> dict[str, Any]:
             config = tomllib.load(stream)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # not TOML, or not UTF-8
         raise InputError(f"{path}: not TOML: {error}") from None
-    _check(path, "the file", config, {"output", "workers", "knowledge_source", "task"})
-    if not isinstance(config.get("output"), str):
+    _check_keys(f"{path}: the file", config, {"output", "workers", "knowledge_source", "task"})
+    if not config.get("output") or not isinstance(config["output"], str):
         raise InputError(f'{path}: output is missing; name a folder, such as output = "out"')
-    if not isinstance(config.get("task", []), list):
+    try:
+        positive(_text("workers", config.get("workers", 1), int))
+    except (argparse.ArgumentTypeError, InputError) as error:
+        raise InputError(f"{path}: workers: {error}") from None
+    if not isinstance(config.get("knowledge_source", {}), dict):
+        raise InputError(f"{path}: write [knowledge_source] once, in single brackets, with its keys below")
+    task = config.get("task", [])
+    if not isinstance(task, list) or not all(isinstance(one, dict) for one in task):
         raise InputError(f"{path}: write [[task]] with two brackets, once for each dataset and split")
     return config
 
 
-def _check(path: str, where: str, found: Mapping[str, Any], known: set[str]) -> None:
+def _check_keys(where: str, found: Mapping[str, Any], known: set[str]) -> None:
     unknown = sorted(set(found) - known)
     if unknown:
-        raise InputError(f"{path}: {where} has {', '.join(unknown)}; known are {', '.join(sorted(known))}")
-
-
-def _paths(path: str, where: str, value: Any) -> tuple[str, ...]:
-    values = [value] if isinstance(value, str) else value
-    if not isinstance(values, list) or not all(isinstance(one, str) for one in values):
-        raise InputError(f'{path}: {where} takes paths in a list, such as ["a.jsonl"], not {value!r}')
-    return tuple(_absolute(one, path) for one in values)
+        raise InputError(f"{where} has {', '.join(unknown)}; known are {', '.join(sorted(known))}")
 
 
 def _absolute(path: str, config: str) -> str:
     """A path of a configuration file, relative to that file's folder; addresses stay as they are."""
-    return os.path.normpath(os.path.join(os.path.dirname(config), path)) if io.is_local(path) else path
+    if not io.is_local(path):
+        return path
+    path = os.path.normpath(os.path.join(os.path.dirname(config), path))
+    return os.path.join(".", path) if path.startswith("-") else path
+
+
+# --------------------------------------------------------------------------------------------
+# tables as command lines, so that one parser judges both
+
+
+def _keys(parser: Parser) -> dict[str, argparse.Action]:
+    """The keys of a table: the options of its command, with ``files`` for --file."""
+    return {
+        "files" if action.dest == "file" else action.dest: action
+        for action in parser._actions
+        if action.dest not in _NO_KEYS
+    }
+
+
+def _arguments(given: Mapping[str, Any], keys: Mapping[str, argparse.Action], config: str) -> Iterator[str]:
+    """A table as arguments of its command. InputError for values of a kind that the command line has no word for."""
+    for key, value in given.items():
+        action = keys[key]
+        option = action.option_strings[-1]
+        if key == "files":
+            if not isinstance(value, dict):
+                raise InputError(f'{key} takes names and paths, such as {{ relations = "r.txt" }}, not {value!r}')
+            for name, file in value.items():
+                yield f"{option}={name}={_absolute(_text(f'{key}, {name}', file), config)}"
+        elif action.nargs == 0:
+            if not isinstance(value, bool):
+                raise InputError(f"{key} takes true or false, not {value!r}")
+            if value:
+                yield option
+        elif action.nargs == "+":
+            values = value if isinstance(value, list) else [value]
+            if not all(isinstance(one, str) and one for one in values):
+                raise InputError(f'{key} takes paths in a list, such as ["a.jsonl"], not {value!r}')
+            if values:
+                yield from (option, *(_absolute(one, config) for one in values))
+        else:
+            text = _text(key, value, action.type)
+            yield f"{option}={_absolute(text, config) if action.metavar in _PATHS else text}"
+
+
+def _text(key: str, value: Any, kind: Any = None) -> str:
+    """A value as a command line has it; ``kind`` is the type of the argument, None for text."""
+    numeric = kind in (int, positive, share)
+    if numeric and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value)
+    if not numeric and isinstance(value, (date, datetime, time)):
+        return value.isoformat()
+    if not numeric and isinstance(value, str) and value:
+        return value
+    raise InputError(f"{key} takes {'a number' if numeric else 'text'}, not {value!r}")
+
+
+def _parsed(where: str, parser: Parser, given: Mapping[str, Any], config: str, *more: str) -> argparse.Namespace:
+    """A table, parsed by its command's parser; ``more`` are arguments that are not the table's."""
+    keys = _keys(parser)
+    _check_keys(where, given, set(keys))
+    try:
+        found: argparse.Namespace = parser.parse_args([*_arguments(given, keys, config), *more])
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    return found
 
 
 def settings_of(
@@ -80,55 +156,63 @@ def settings_of(
     """Settings of the stages that a configuration asks for, and its output folder."""
     config = read_config(path)
     output = output or _absolute(config["output"], path)
-    workers = config.get("workers", 1)
-    given = dict(config.get("knowledge_source", {}))
+    common = {"workers": config.get("workers", 1)}
+    more = ["--dry-run"] if dry_run else []
+    given = config.get("knowledge_source", {})
     source: knowledge_source.Settings | None = None
     source_folder: str | None = None
+    where = f"{path}: [knowledge_source]"
     if "path" in given:
-        _check(path, "[knowledge_source] with path", given, {"path"})
-        source_folder = _absolute(given["path"], path)
+        _check_keys(f"{where} with path", given, {"path"})
+        try:
+            source_folder = _absolute(_text("path", given["path"]), path)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
     elif given:
-        _check(path, "[knowledge_source]", given, _SOURCE_KEYS | {"part_mb"})
-        if "dump" not in given:
-            raise InputError(f"{path}: [knowledge_source] names no dump (nor the path of one that is built)")
+        _check_keys(where, given, set(_keys(knowledge_source.parser())))
+        if not given.get("dump"):
+            raise InputError(f"{where} names no dump (nor the path of one that is built)")
         source_folder = io.join(output, "knowledge_source")
-        part_mb = given.pop("part_mb", 64)
-        if "templates" in given:
-            given["templates"] = _absolute(str(given["templates"]), path)
-        given = {"workers": workers, "overwrite": overwrite, **given, "dump": _paths(path, "dump", given["dump"])}
-        source = knowledge_source.Settings(
-            **given, output=source_folder, part_bytes=part_mb << 20, dry_run=dry_run, beam=beam
-        )
-    found = []
+        if overwrite:
+            given = {**given, "overwrite": True}
+        found = _parsed(where, knowledge_source.parser(), common | given, path, f"--output={source_folder}", *more)
+        source = knowledge_source.settings_of(found, beam)
+    stages = []
     for number, one in enumerate(config.get("task", []), 1):
-        where = f"[[task]] number {number}"
-        _check(path, where, one, _TASK_KEYS)
+        where = f"{path}: [[task]] number {number}"
+        _check_keys(where, one, set(_keys(tasks.parser())))
         for key in ("dataset", "split", "source"):
             if key not in one and not (key == "source" and "from_kilt" in one):
-                raise InputError(f"{path}: {where} has no {key}")
-        paths: dict[str, Any] = {
-            key: _paths(path, f"{where}, {key}", one[key]) for key in ("source", "evidence", "from_kilt") if key in one
-        }
-        paths.setdefault("source", ())
-        nq = one.get("mkqa_provenance")
-        if nq is not None and nq is not True and not isinstance(nq, str):
-            raise InputError(f"{path}: {where}, mkqa_provenance takes a folder of tasks, or true for this build's own")
-        if nq is not None:
-            paths["mkqa_provenance"] = io.join(output, "tasks") if nq is True else _absolute(nq, path)
-        if "files" in one:
-            if not isinstance(one["files"], dict):
-                raise InputError(f'{path}: {where}, files takes names and paths, such as {{ relations = "r.txt" }}')
-            paths["files"] = tuple((name, _absolute(str(file), path)) for name, file in one["files"].items())
-        found.append(
-            tasks.Settings(
-                **{"workers": workers, **one, **paths},
-                output=io.join(output, "tasks"),
-                knowledge_source=source_folder,
-                dry_run=dry_run,
-                beam=beam,
-            )
-        )
-    return source, found, output
+                raise InputError(f"{where} has no {key}")
+        own = io.join(output, "tasks")
+        arguments = [f"--output={own}", *more]
+        if source_folder is not None:
+            arguments.append(f"--knowledge-source={source_folder}")
+        if one.get("mkqa_provenance") is True:
+            one = {key: value for key, value in one.items() if key != "mkqa_provenance"}
+            arguments.append(f"--mkqa-provenance={own}")
+        elif not isinstance(one.get("mkqa_provenance", ""), str):
+            raise InputError(f"{where}: mkqa_provenance takes a folder of tasks, or true for this build's own")
+        try:
+            stages.append(tasks.settings_of(_parsed(where, tasks.parser(), common | one, path, *arguments), beam))
+        except InputError as error:
+            raise InputError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
+    return source, stages, output
+
+
+def check(path: str, source_folder: str | None, stages: Sequence[tasks.Settings]) -> None:
+    """InputError for what is wrong with a task, before anything is built; names the task."""
+    for number, one in enumerate(stages, 1):
+        try:
+            needs = tasks.check(one).dataset.needs_knowledge_source
+            if needs and source_folder is None:
+                raise InputError(f"{one.dataset} is mapped onto pages: the file needs a [knowledge_source]")
+            if one.mkqa_provenance == one.output and one.dataset == "mkqa":
+                earlier = any(other.dataset == "nq" for other in stages[: number - 1])
+                if not earlier and not io.list_folder(io.join(one.output, "manifests"), "nq-*.json"):
+                    raise InputError("mkqa_provenance = true takes the evidence of nq: put a [[task]] of nq before it")
+        except InputError as error:
+            raise InputError(f"{path}: [[task]] number {number}: {error}") from None
 
 
 def execute(
@@ -141,8 +225,15 @@ def execute(
 ) -> None:
     """Run what a configuration file asks for; ``output`` is taken before the file's own."""
     source, found, output = settings_of(path, output, dry_run, overwrite, beam)
+    io.check_filesystem(output, write=True)
+    folder = next((one.knowledge_source for one in found), None)
+    check(path, folder, found)
+    if source is None and folder is not None:
+        open_knowledge_source(folder)  # InputError if none is there
     manifest = knowledge_source.execute(source, console) if source else None
     if dry_run:
+        if source is None and folder is not None:
+            console.say(f"{folder}: already built")
         for one in found:
             console.say(f"then {one.dataset} {one.split}: {' '.join(one.source or one.from_kilt)}")
         return

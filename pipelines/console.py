@@ -1,12 +1,15 @@
 """What a person sees: progress, tables, errors and exit statuses; and arguments all commands share."""
 
 import argparse
+import datetime
+import difflib
 import os
+import re
 import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kiltetl.transforms.dump import DumpError
 from kiltetl.transforms.io import InputError
@@ -28,6 +31,27 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse, but an option that is not known is named before one that is missing, as one may be the other."""
+        required = [action for action in self._actions if action.required]
+        for action in required:
+            action.required = False
+        try:
+            _, unknown = self.parse_known_args(args)
+        finally:
+            for action in required:
+                action.required = True
+        if unknown:
+            known = [name for name in self._option_string_actions if name.startswith("--")]
+            near = {
+                name: close[0]
+                for name in (one.partition("=")[0] for one in unknown if one.startswith("-"))
+                if (close := difflib.get_close_matches(name, known, 1))
+            }
+            meant = ", ".join(f"{name}: {close}?" for name, close in near.items())
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{f' ({meant})' if meant else ''}")
+        return super().parse_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message}; see {self.prog} --help")
@@ -68,6 +92,16 @@ def share(text: str) -> float:
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a share between 0 and 1 (0.001 = 0.1 %)")
     return value
+
+
+def date(text: str) -> str:
+    """An argparse type: a day, as YYYY-MM-DD."""
+    try:
+        if not re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+            raise ValueError
+        return datetime.date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date of the form YYYY-MM-DD") from None
 
 
 class Console:
@@ -163,6 +197,15 @@ def table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
+def leave(status: int) -> int:
+    """Where a command is all that the process does: after Ctrl-C, end it without waiting for threads under way."""
+    if status == INTERRUPTED:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    return status
+
+
 def run_command(command: Callable[[Sequence[str]], int | None], arguments: Sequence[str] | None) -> int:
     """Run a command; errors become one line on standard error and an exit status."""
     try:
@@ -181,5 +224,5 @@ def run_command(command: Callable[[Sequence[str]], int | None], arguments: Seque
             raise
         status = RUN_FAILED
         message = f"failed: {type(error).__name__}: {error} (KILTETL_DEBUG=1 shows where)"
-    print(f"kiltetl: {' '.join(line.strip() for line in message.splitlines())}", file=sys.stderr)
-    return status
+    print(f"kiltetl: {' '.join(line.strip() for line in message.splitlines())}", file=sys.stderr, flush=True)
+    return leave(status) if arguments is None else status

@@ -1,5 +1,6 @@
 """knowledge-source: a Wikipedia dump to tables of paragraphs, pages, titles and rejects."""
 
+import argparse
 import hashlib
 import json
 import re
@@ -11,11 +12,13 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 import apache_beam as beam
+from apache_beam.options.pipeline_options import PipelineOptions
 
 from kiltetl.pipelines.console import (
     Console,
     Parser,
     add_common_arguments,
+    date,
     positive,
     run_command,
     share,
@@ -24,8 +27,17 @@ from kiltetl.pipelines.console import (
     table,
 )
 from kiltetl.schemas import VERSION
-from kiltetl.schemas.records import FAILURES, LOSSES, SKIPS
+from kiltetl.schemas.records import (
+    DUPLICATE_PAGE,
+    LOSSES,
+    MALFORMED_PAGE,
+    NOT_WIKITEXT,
+    OTHER_NAMESPACE,
+    PAGE_FAILED,
+    REDIRECT,
+)
 from kiltetl.transforms import io
+from kiltetl.transforms.dump import DumpError
 from kiltetl.transforms.io import FileInfo, InputError
 from kiltetl.transforms.runner import Workers, beam_options, is_local, run, watched
 from kiltetl.transforms.stages.knowledge_source import (
@@ -142,14 +154,14 @@ def plan(settings: Settings) -> Job:
     files = tuple(info for info in io.expand(settings.dump) if not _NOT_A_DUMP.search(io.basename(info.path)))
     if not files:
         raise InputError(f"{' '.join(settings.dump)}: these are index or checksum files; name the .xml.bz2 files")
-    parts = tuple(plan_parts(files, settings.part_bytes, settings.limit_pages))
+    parts = _parts(files, settings)
     templates = read_templates(settings.templates) if settings.templates else {}
     options = Options(tables=settings.tables, math=settings.math, templates=templates)
     first = io.basename(files[0].path)
-    date = settings.dump_date or dump_date(first)
+    day = settings.dump_date or dump_date(first)
     facts: dict[str, Any] = {
         "kind": "knowledge-source",
-        "dump": {"name": first, "date": date, "files": len(files)},
+        "dump": {"name": first, "date": day, "files": len(files)},
         "site": asdict(parts[0].header.site),
         "versions": {"kiltetl": VERSION}
         | {name: version(name) for name in ("apache-beam", "mwparserfromhell", "pyarrow")},
@@ -163,8 +175,20 @@ def plan(settings: Settings) -> Job:
     }
     seen = [facts, [(io.basename(info.path), info.size, io.sample_digest(info)) for info in files]]
     fingerprint = hashlib.sha1(json.dumps(seen, sort_keys=True).encode()).hexdigest()
-    staging = Staging(io.join(settings.output, "staging"), fingerprint, date, options)
+    changed = [io.changed(info.path) for info in files]
+    run = hashlib.sha1(json.dumps([fingerprint, changed]).encode()).hexdigest()
+    folder = io.join(settings.output, ".kiltetl-staging")
+    staging = Staging(folder, settings.output, len(parts), fingerprint, run, day, options)
     return Job(files, parts, staging, settings.output, facts, settings.max_reject_share)
+
+
+def _parts(files: Sequence[FileInfo], settings: Settings) -> tuple[Part, ...]:
+    try:
+        return tuple(plan_parts(files, settings.part_bytes, settings.limit_pages))
+    except InputError as error:
+        if isinstance(error.__context__, DumpError) and re.search(r"cut off|damaged|is empty|encoding", str(error)):
+            raise InputError(f"{error}; fetch the file again and compare its checksum") from None
+        raise
 
 
 def read_templates(path: str) -> dict[str, str]:
@@ -180,7 +204,8 @@ def read_templates(path: str) -> dict[str, str]:
     return table
 
 
-_NOT_A_DUMP = re.compile(r"-index\d*\.txt|sums?(\.txt)?$|\.(json|txt|html|sql)(\.gz|\.bz2)?$", re.IGNORECASE)
+# files that stand beside a dump and that a pattern takes in with it: indexes and checksums
+_NOT_A_DUMP = re.compile(r"-index\d*\.txt|(md5|sha\d+)sums?([-_][^.]*)?(\.(txt|json))?$", re.IGNORECASE)
 
 
 def dump_date(name: str) -> str | None:
@@ -194,30 +219,41 @@ def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
     options = beam_options(settings.beam)
     job = plan(settings)
     manifest_path = io.join(settings.output, MANIFEST)
-    if settings.dry_run:
-        console.say(_describe(job, settings))
-        return None
+    known: set[str] = set()
     if io.exists(manifest_path):
-        manifest: dict[str, Any] = io.read_json(manifest_path)
-        if manifest.get("fingerprint") == job.staging.fingerprint and _same_input(job, manifest):
+        manifest = _read_manifest(manifest_path, settings.overwrite)
+        # checksums of a whole dump take minutes: a dry run goes by sizes and samples alone
+        if manifest.get("fingerprint") == job.staging.fingerprint and (settings.dry_run or _same_input(job, manifest)):
             console.say(f"{settings.output}: already built from this dump with these parameters; nothing to do")
-            return manifest
+            return None if settings.dry_run else manifest
         if not settings.overwrite:
             raise InputError(
                 f"{settings.output}: holds a knowledge source of another dump or other parameters; "
                 "give another --output, or --overwrite to replace it"
             )
-        for name in [MANIFEST, INDEX, *(file["name"] for file in manifest.get("files", []))]:
-            io.delete_file(io.join(settings.output, io.basename(name)))
-    strangers = [name for kind in TABLES for name in io.list_folder(settings.output, f"{kind}-*.parquet")]
-    if strangers and not settings.overwrite:
+        known = {io.basename(file["name"]) for file in manifest.get("files", [])}
+    goes_on = job.staging.marker("resolve", 0) is not None
+    strangers = {name for kind in TABLES for name in io.list_folder(settings.output, f"{kind}-*.parquet")} - known
+    if strangers and not goes_on and not settings.overwrite:
         raise InputError(
-            f"{io.join(settings.output, strangers[0])}: a shard of an unfinished or other build is in the way; "
+            f"{io.join(settings.output, min(strangers))}: a shard of an unfinished or other build is in the way; "
             "give another --output, or --overwrite to replace it"
         )
-    for name in strangers:
-        io.delete_file(io.join(settings.output, name))
-    io.make_folder(settings.output)
+    if settings.dry_run:
+        console.say(_describe(job, settings))
+        return None
+    with io.locked(settings.output, "knowledge-source"):
+        return _build(job, settings, strangers, options, console)
+
+
+def _build(
+    job: Job, settings: Settings, strangers: set[str], options: PipelineOptions, console: Console
+) -> dict[str, Any] | None:
+    manifest_path = io.join(settings.output, MANIFEST)
+    if settings.overwrite:  # begin anew; a table that stands there goes when its successor is whole
+        io.delete_folder(job.staging.folder)
+        for name in strangers:
+            io.delete_file(io.join(settings.output, name))
     if is_local(options):
         run_locally(job, settings.workers, settings.beam, console)
     else:
@@ -229,6 +265,20 @@ def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
     if not manifest["counters"].get("articles"):
         console.warn(f"{settings.output}: no article was found; the tables are there with 0 rows")
     return manifest
+
+
+def _read_manifest(path: str, overwrite: bool) -> dict[str, Any]:
+    """A manifest that stands in the output; {} for a damaged one that is to be replaced."""
+    try:
+        manifest: Any = io.read_json(path)
+        if isinstance(manifest, dict):
+            found: dict[str, Any] = manifest
+            return found
+        raise InputError(f"{path}: not a manifest; --overwrite replaces what stands there")
+    except InputError:
+        if overwrite:
+            return {}
+        raise
 
 
 def _same_input(job: Job, manifest: dict[str, Any]) -> bool:
@@ -255,25 +305,25 @@ def _describe(job: Job, settings: Settings) -> str:
 def summary(manifest: dict[str, Any]) -> str:
     """The counts a person wants to see."""
     counters = manifest["counters"]
-    rows = [["knowledge source", "count"]]
-    for name, label in (
-        ("read", "pages read"),
-        ("articles", "articles"),
-        ("paragraphs", "paragraphs"),
-        ("titles", "titles"),
-        ("redirects", "redirects"),
-        ("anchors", "anchors"),
-        ("anchors_resolved", "anchors that lead to a page"),
-    ):
-        rows.append([label, f"{counters.get(name, 0):,}"])
-    rows += [
-        [f"  {reason}", f"{counters[reason]:,}"] for reason in (*SKIPS, *LOSSES, *FAILURES) if counters.get(reason)
+    lost = [reason for reason in LOSSES if counters.get(reason)]
+    pages = (OTHER_NAMESPACE, NOT_WIKITEXT, DUPLICATE_PAGE, MALFORMED_PAGE, PAGE_FAILED)
+    counted = [
+        ("pages read", counters.get("read", 0)),
+        ("  articles", counters.get("articles", 0)),
+        ("  redirects", counters.get(REDIRECT, 0)),
+        *((f"  {reason}", counters[reason]) for reason in pages if counters.get(reason)),
+        ("paragraphs", counters.get("paragraphs", 0)),
+        ("titles", counters.get("titles", 0)),
+        ("redirects that lead nowhere", sum(counters[reason] for reason in lost)),
+        *((f"  {reason}", counters[reason]) for reason in lost),
+        ("anchors", counters.get("anchors", 0)),
+        ("  that lead to a page", counters.get("anchors_resolved", 0)),
     ]
-    return table(rows)
+    return table([["knowledge source", "count"], *([label, f"{count:,}"] for label, count in counted)])
 
 
-def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
-    own, beam_arguments = split_beam_options(arguments)
+def parser() -> Parser:
+    """The arguments of the command, less Beam's."""
     parser = Parser(__doc__ or "", _EPILOG, "kiltetl knowledge-source")
     parser.add_argument("--dump", nargs="+", required=True, metavar="PATTERN", help="dump files: paths or patterns")
     parser.add_argument("--output", required=True, metavar="DIR", help="folder for the tables")
@@ -288,7 +338,9 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
         metavar="MB",
         help="size of a part, hence of a shard, in MB of dump (64)",
     )
-    parser.add_argument("--dump-date", metavar="YYYY-MM-DD", help="date of the dump, where its name does not say")
+    parser.add_argument(
+        "--dump-date", type=date, metavar="YYYY-MM-DD", help="date of the dump, where its name does not say"
+    )
     parser.add_argument(
         "--tables", choices=("drop", "cells"), default="drop", help="table cells as rows, or not (drop)"
     )
@@ -299,10 +351,12 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
     )
     parser.add_argument("--overwrite", action="store_true", help="replace what stands in the output folder")
     add_common_arguments(parser)
-    found = parser.parse_args(own)
-    if found.dump_date and not re.fullmatch(r"\d{4}-\d\d-\d\d", found.dump_date):
-        raise InputError(f"--dump-date {found.dump_date}: not a date of the form YYYY-MM-DD")
-    settings = Settings(
+    return parser
+
+
+def settings_of(found: argparse.Namespace, beam_arguments: tuple[str, ...]) -> Settings:
+    """What parsed arguments say."""
+    return Settings(
         dump=tuple(found.dump),
         output=found.output,
         workers=found.workers,
@@ -317,7 +371,12 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
         dry_run=found.dry_run,
         beam=beam_arguments,
     )
-    return settings, Console(found.quiet, not found.no_color)
+
+
+def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
+    own, beam_arguments = split_beam_options(arguments)
+    found = parser().parse_args(own)
+    return settings_of(found, beam_arguments), Console(found.quiet, not found.no_color)
 
 
 def _command(arguments: Sequence[str]) -> None:

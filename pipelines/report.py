@@ -1,5 +1,6 @@
 """report: what was built, as one page (report.html) and as data (report.json)."""
 
+import glob
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -10,8 +11,8 @@ from kiltetl.transforms.io import InputError
 from kiltetl.transforms.report import render, summarize
 
 _EPILOG = """\
-DIR is what kiltetl build, knowledge-source or tasks wrote: all manifests in it and in its folders
-knowledge_source and tasks are read. The report is written into DIR.
+DIR is what kiltetl build, knowledge-source or tasks wrote, or a folder that holds several of these: the
+manifests in it and in its folders, one level deep, are read. The report is written into DIR.
 
 example:
   kiltetl report out
@@ -20,18 +21,37 @@ example:
 
 def find_manifests(folder: str) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
     """The manifest of the knowledge source, if any, and those of the tasks, by name."""
-    source = None
-    tasks = []
-    for place in (folder, io.join(folder, "knowledge_source"), io.join(folder, "tasks")):
-        if "manifest.json" in io.list_folder(place, "manifest.json"):
-            source = io.read_json(io.join(place, "manifest.json"))
-        manifests = io.join(place, "manifests")
-        tasks += [io.read_json(io.join(manifests, name)) for name in io.list_folder(manifests, "*.json")]
-    return source, tasks
+    sources: dict[str, dict[str, Any]] = {}
+    for path in [*_files(folder, "manifest.json"), *_files(folder, "*", "manifest.json")]:
+        found = io.read_json(path)
+        if isinstance(found, dict) and found.get("kind") == "knowledge-source":
+            sources[io.folder_of(path)] = found
+    if len(sources) > 1:
+        raise InputError(f"{folder}: several knowledge sources, {', '.join(sources)}; name the folder of one build")
+    tasks: dict[tuple[Any, Any], tuple[str, dict[str, Any]]] = {}
+    own = _files(folder, "manifests", "*.json")
+    for path in [*own, *_files(folder, "*", "manifests", "*.json")]:
+        found = io.read_json(path)
+        if not isinstance(found, dict) or found.get("kind") != "tasks":
+            continue
+        before, _ = tasks.setdefault((found["dataset"], found["split"]), (path, found))
+        if before != path and before not in own:  # what DIR itself holds stands before what was made of it
+            raise InputError(f"{folder}: the same split twice, {before} and {path}; name the folder of one build")
+    return next(iter(sources.values()), None), [found for _, found in tasks.values()]
+
+
+def _files(folder: str, *names: str) -> list[str]:
+    """Files below a folder that fit, sorted; [] where none does."""
+    pattern = io.join(glob.escape(folder) if io.is_local(folder) else folder, *names)
+    try:
+        return sorted(info.path for info in io.expand([pattern]))
+    except InputError:
+        return []
 
 
 def execute(folder: str, console: Console, dry_run: bool = False) -> dict[str, Any]:
     """Write report.html and report.json into the folder; the report."""
+    io.check_filesystem(folder)
     source, tasks = find_manifests(folder)
     if source is None and not tasks:
         raise InputError(
@@ -42,6 +62,7 @@ def execute(folder: str, console: Console, dry_run: bool = False) -> dict[str, A
     if dry_run:
         console.say(f"would write:\n  {page}\n  {data}")
         return report
+    io.check_filesystem(folder, write=True)
     io.write_json(data, report)
     io.write_text(page, render(report))
     return report

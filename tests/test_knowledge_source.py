@@ -4,6 +4,7 @@ import bz2
 import gzip
 import json
 import lzma
+import os
 import random
 import signal
 import subprocess
@@ -363,7 +364,12 @@ def test_dry_run_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["--dump", "{text}"], "not a MediaWiki XML export: it begins with 'hello'"),
         (["--dump", "{dump}", "--workers", "0"], "--workers: '0' is not a whole number of 1 or more"),
         (["--dump", "{dump}", "--max-reject-share", "5"], "'5' is not a share between 0 and 1"),
-        (["--dump", "{dump}", "--work", "2"], "unrecognized arguments: --work 2"),
+        (["--dump", "{dump}", "--work", "2"], "unrecognized arguments: --work 2 (--work: --workers?)"),
+        (["--dmp", "{dump}"], "unrecognized arguments: --dmp {dump} (--dmp: --dump?)"),
+        ([], "the following arguments are required: --dump"),
+        (["--dump", "{text}.json"], "text.json: not a MediaWiki XML export: it begins with '{{}}'"),
+        (["--dump", "{text}-index1.txt-p1p2.bz2", "{text}-sha1sums.txt"], "these are index or checksum files"),
+        (["--dump", "{cut}"], "cut off; fetch the file again and compare its checksum"),
         (["--dump", "{dump}", "--", "--runnr=x"], "--runnr=x: not an option of Apache Beam"),
         (["--dump", "{dump}", "--dump-date", "yesterday"], "not a date of the form YYYY-MM-DD"),
         (["--dump", "{dump}", "--", "--direct_running_mode=multi_threading"], "loses rows and is refused"),
@@ -373,13 +379,67 @@ def test_mistakes_of_the_user(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     (tmp_path / "text").write_text("hello")
-    places = {"dump": write(tmp_path / "d.xml.bz2"), "text": tmp_path / "text"}
+    (tmp_path / "text.json").write_text("{}")
+    for name in ("text-index1.txt-p1p2.bz2", "text-sha1sums.txt"):
+        (tmp_path / name).touch()
+    places = {"dump": write(tmp_path / "d.xml.bz2"), "text": tmp_path / "text", "cut": tmp_path / "cut.xml.bz2"}
+    places["cut"].write_bytes(places["dump"].read_bytes()[:60])
     cut = arguments.index("--") if "--" in arguments else len(arguments)
     given = [*arguments[:cut], "--output", str(tmp_path / "ks"), *arguments[cut:]]
     assert main([argument.format(**places) for argument in given]) == 2
     message = capsys.readouterr().err.splitlines()[-1]
     assert message.startswith("kiltetl: error: ")
-    assert said in message
+    assert said.format(**places) in message
+
+
+def test_the_summary_adds_up(tmp_path: Path) -> None:
+    manifest = run(write(tmp_path / "d.xml.bz2"), tmp_path / "ks")
+    assert knowledge_source.summary(manifest).splitlines() == [
+        "knowledge source               count",
+        "-----------------------------  -----",
+        "pages read                        12",
+        "  articles                         4",
+        "  redirects                        6",
+        "  other-namespace                  1",
+        "  not-wikitext                     1",
+        "paragraphs                         9",
+        "titles                             6",
+        "redirects that lead nowhere        4",
+        "  redirect-cycle                   2",
+        "  redirect-target-missing          1",
+        "  redirect-to-other-namespace      1",
+        "anchors                            6",
+        "  that lead to a page              4",
+    ]
+
+
+def test_ctrl_c_comes_back_at_once(tmp_path: Path) -> None:
+    """With one process and with two; in the middle of a part, whatever it still takes."""
+    pages = [Page(f"Page {i}", noise(i, 60_000)) for i in range(1500)]
+    dump = write(tmp_path / "d.xml.bz2", pages, per_stream=20)
+    root = Path(__file__).resolve().parents[1]
+    for workers in ("1", "2"):
+        code = "import sys; sys.path.insert(0, 'tests'); import conftest; from kiltetl.pipelines import cli\n"
+        code += "if __name__ == '__main__': sys.exit(cli.main())\n"
+        (tmp_path / "run.py").write_text(code)
+        given = ["knowledge-source", "--dump", str(dump), "--output", str(tmp_path / workers), "--workers", workers]
+        environment = os.environ | {"PYTHONPATH": f"{root / 'tests'}{os.pathsep}{root}"}
+        process = subprocess.Popen(
+            [sys.executable, str(tmp_path / "run.py"), *given, "--part-mb", "20"],
+            cwd=root, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+        staging = tmp_path / workers / "staging"
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not list(staging.glob("scan-*.tmp")):
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        begun = time.monotonic()
+        _, said = process.communicate(timeout=30)
+        assert time.monotonic() - begun < 2
+        assert process.returncode == 130
+        assert said.splitlines()[-1].startswith("kiltetl: interrupted; finished parts are kept")
+        assert "Traceback" not in said
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,64 @@
+"""What all commands say and take alike."""
+
+import argparse
+
+import pytest
+
+from kiltetl.pipelines import console
+from kiltetl.pipelines.console import Parser, run_command
+from kiltetl.transforms.io import InputError
+
+
+def parser() -> Parser:
+    made = Parser("what it does", prog="kiltetl thing")
+    made.add_argument("--dump", nargs="+", required=True)
+    made.add_argument("--output", required=True)
+    made.add_argument("--workers", type=console.positive, default=1)
+    made.add_argument("--day", type=console.date)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--dmp", "x"], "unrecognized arguments: --dmp x (--dmp: --dump?); see kiltetl thing --help"),
+        (["--dump", "x", "--outptu=y"], "unrecognized arguments: --outptu=y (--outptu: --output?); see kiltetl thing"),
+        (["--dump", "x", "--zzz"], "unrecognized arguments: --zzz; see kiltetl thing --help"),
+        (["--dump", "x"], "the following arguments are required: --output; see kiltetl thing --help"),
+        ([], "the following arguments are required: --dump, --output; see kiltetl thing --help"),
+        (["--dump", "x", "--output", "y", "--workers", "x"], "argument --workers: 'x' is not a whole number"),
+    ],
+)
+def test_what_is_misspelt_is_named_before_what_is_missing(arguments: list[str], said: str) -> None:
+    with pytest.raises(InputError) as error:
+        parser().parse_args(arguments)
+    assert str(error.value).startswith(said)
+
+
+def test_arguments_arrive() -> None:
+    found = parser().parse_args(["--dump", "a", "b", "--output", "c", "--day", "2019-08-01"])
+    assert vars(found) == {"dump": ["a", "b"], "output": "c", "workers": 1, "day": "2019-08-01"}
+
+
+@pytest.mark.parametrize("text", ["yesterday", "2019-8-1", "20190801", "2019-02-30", "2019-08-01T00:00:00", ""])
+def test_what_is_no_date(text: str) -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a date of the form YYYY-MM-DD"):
+        console.date(text)
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (InputError("x: no such\n  file"), 2, "kiltetl: error: x: no such file\n"),
+        (KeyboardInterrupt(), 130, "kiltetl: interrupted; finished parts are kept and the same command goes on"),
+        (OSError(28, "x: No space left on device; make room"), 1, "kiltetl: failed: OSError: [Errno 28] x: No space"),
+    ],
+)
+def test_an_error_is_a_line_and_a_status(
+    capsys: pytest.CaptureFixture[str], error: BaseException, status: int, said: str
+) -> None:
+    def fail(_: object) -> None:
+        raise error
+
+    assert run_command(fail, []) == status
+    assert capsys.readouterr().err.startswith(said)
