@@ -280,7 +280,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
     )
     root = Path(__file__).resolve().parents[1]
     process = subprocess.Popen([sys.executable, "-c", code], cwd=root)
-    staging = tmp_path / "ks" / "staging"
+    staging = tmp_path / "ks" / ".kiltetl-staging"
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and len(list(staging.glob("parse-*.json"))) < 2:
         time.sleep(0.01)
@@ -293,6 +293,104 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
         settings = knowledge_source.Settings((str(dump),), str(tmp_path / name), part_bytes=1 << 18)
         knowledge_source.execute(settings, knowledge_source.Console(quiet=True))
     assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
+
+
+@pytest.mark.parametrize("moves", [1, 4, 5])
+def test_a_run_that_dies_while_it_publishes_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int
+) -> None:
+    dump = write(tmp_path / "d.xml.bz2")
+    fresh = run(dump, tmp_path / "fresh")
+    move, done = stages.io.move, []
+
+    def die(source: str, target: str) -> None:
+        if source.endswith((".parquet", ".arrow")):
+            if len(done) == moves:
+                raise KeyboardInterrupt
+            done.append(target)
+        move(source, target)
+
+    monkeypatch.setattr(stages.io, "move", die)
+    assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 130
+    monkeypatch.undo()
+    assert run(dump, tmp_path / "ks") == fresh
+    assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
+
+
+@pytest.mark.parametrize("damage", ["", "{}", "[]", '{"run": 1, "summary": [], "shards": []}'])
+@pytest.mark.parametrize("marker", ["scan-00000", "resolve-00000", "parse-00000", "input-00000"])
+def test_a_damaged_marker_means_not_done(tmp_path: Path, marker: str, damage: str) -> None:
+    dump = write(tmp_path / "d.xml.bz2")
+    run(dump, tmp_path / "fresh")
+    settings = knowledge_source.Settings((str(dump),), str(tmp_path / "ks"))
+    job = knowledge_source.plan(settings)
+    stages.hash_input(0, job.files[0], job.staging)
+    stages.scan_part(job.parts[0], job.staging)
+    resolved = stages.resolve(job.parts, job.staging)
+    index = stages.TitleIndex(stages.io.map_arrow(job.staging.index()))
+    stages.parse_part(job.parts[0], job.staging, index, resolved["duplicates"])
+    Path(job.staging.folder, f"{marker}.json").write_text(damage)
+    run(dump, tmp_path / "ks")
+    assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
+
+
+@pytest.mark.parametrize("shard", ["titles-00000.parquet", "paragraphs-00000.parquet", "titles.arrow"])
+def test_a_damaged_shard_means_not_done(tmp_path: Path, shard: str) -> None:
+    dump = write(tmp_path / "d.xml.bz2")
+    run(dump, tmp_path / "fresh")
+    job = knowledge_source.plan(knowledge_source.Settings((str(dump),), str(tmp_path / "ks")))
+    stages.scan_part(job.parts[0], job.staging)
+    resolved = stages.resolve(job.parts, job.staging)
+    index = stages.TitleIndex(stages.io.map_arrow(job.staging.index()))
+    stages.parse_part(job.parts[0], job.staging, index, resolved["duplicates"])
+    Path(job.staging.folder, shard).unlink()
+    run(dump, tmp_path / "ks")
+    assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
+
+
+def test_work_on_a_file_that_was_changed_since_is_not_used(tmp_path: Path) -> None:
+    pages = [Page(f"Page {i}", noise(i, 2000)) for i in range(200)]
+    (tmp_path / "d.xml").write_bytes(dump_xml(pages))
+    settings = knowledge_source.Settings((str(tmp_path / "d.xml"),), str(tmp_path / "ks"))
+    job = knowledge_source.plan(settings)
+    stages.scan_part(job.parts[0], job.staging)
+    stages.resolve(job.parts, job.staging)
+    pages[100] = Page("Gape 100", noise(100, 2000))  # as long as before, in the middle
+    (tmp_path / "d.xml").write_bytes(dump_xml(pages))
+    run(tmp_path / "d.xml", tmp_path / "ks")
+    run(tmp_path / "d.xml", tmp_path / "fresh")
+    assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
+    assert "Gape 100" in {row["title"] for row in rows(tmp_path / "ks", "titles")}
+
+
+def test_what_stands_there_goes_when_its_successor_is_whole(tmp_path: Path) -> None:
+    run(write(tmp_path / "d.xml.bz2"), tmp_path / "ks")
+    (tmp_path / "ks" / "staging").mkdir()
+    (tmp_path / "ks" / "staging" / "mine.txt").write_text("x")
+    before = {path: path.read_bytes() for path in (tmp_path / "ks").rglob("*") if path.is_file()}
+    dump = (tmp_path / "d.xml.bz2").read_bytes()
+    (tmp_path / "cut.xml.bz2").write_bytes(dump[: len(dump) - 60])
+    assert main(["--dump", str(tmp_path / "cut.xml.bz2"), "--output", str(tmp_path / "ks"), "--overwrite"]) == 1
+    after = {path: path.read_bytes() for path in (tmp_path / "ks").rglob("*") if path.is_file()}
+    assert before.items() <= after.items()
+    run(write(tmp_path / "e.xml.bz2", PAGES[:4]), tmp_path / "ks", "--overwrite")
+    assert {row["wikipedia_title"] for row in rows(tmp_path / "ks", "pages")} == {"Pear", "Fruit", "Jam"}
+    assert (tmp_path / "ks" / "staging" / "mine.txt").read_text() == "x"
+
+
+def test_two_runs_into_one_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dump = write(tmp_path / "d.xml.bz2")
+    with stages.io.locked(str(tmp_path / "ks"), "knowledge-source"):
+        assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 2
+    assert "another run is writing knowledge-source there" in capsys.readouterr().err
+    run(dump, tmp_path / "ks")
+
+
+def test_two_wikis_are_not_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("aawiki", "bbwiki"):
+        (tmp_path / f"{name}.xml").write_bytes(dump_xml([Page("A", "x")], dbname=name))
+    assert main(["--dump", str(tmp_path / "*.xml"), "--output", str(tmp_path / "ks")]) == 2
+    assert "of the wiki bbwiki, but" in capsys.readouterr().err
 
 
 def test_what_is_built_is_not_built_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -402,7 +500,7 @@ def test_the_summary_adds_up(tmp_path: Path) -> None:
         "  redirects                        6",
         "  other-namespace                  1",
         "  not-wikitext                     1",
-        "paragraphs                         9",
+        "paragraphs                        12",
         "titles                             6",
         "redirects that lead nowhere        4",
         "  redirect-cycle                   2",
@@ -415,29 +513,31 @@ def test_the_summary_adds_up(tmp_path: Path) -> None:
 
 def test_ctrl_c_comes_back_at_once(tmp_path: Path) -> None:
     """With one process and with two; in the middle of a part, whatever it still takes."""
-    pages = [Page(f"Page {i}", noise(i, 60_000)) for i in range(1500)]
+    pages = [Page(f"Page {i}", noise(i, 60_000)) for i in range(700)]
     dump = write(tmp_path / "d.xml.bz2", pages, per_stream=20)
     root = Path(__file__).resolve().parents[1]
     for workers in ("1", "2"):
-        code = "import sys; sys.path.insert(0, 'tests'); import conftest; from kiltetl.pipelines import cli\n"
-        code += "if __name__ == '__main__': sys.exit(cli.main())\n"
+        code = "import signal, sys; sys.path.insert(0, 'tests'); import conftest; from kiltetl.pipelines import cli\n"
+        code += "if __name__ == '__main__':\n    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        code += "    sys.exit(cli.main())\n"
         (tmp_path / "run.py").write_text(code)
         given = ["knowledge-source", "--dump", str(dump), "--output", str(tmp_path / workers), "--workers", workers]
         environment = os.environ | {"PYTHONPATH": f"{root / 'tests'}{os.pathsep}{root}"}
         process = subprocess.Popen(
-            [sys.executable, str(tmp_path / "run.py"), *given, "--part-mb", "20"],
+            [sys.executable, str(tmp_path / "run.py"), *given, "--part-mb", "10"],
             cwd=root, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             start_new_session=True,
         )  # fmt: skip
-        staging = tmp_path / workers / "staging"
+        staging = tmp_path / workers / ".kiltetl-staging"
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not list(staging.glob("scan-*.tmp")):
+        while time.monotonic() < deadline and not list(staging.glob("scan-*.tmp")) and process.poll() is None:
             time.sleep(0.01)
+        assert process.poll() is None, process.communicate()
         os.killpg(process.pid, signal.SIGINT)
         begun = time.monotonic()
         _, said = process.communicate(timeout=30)
         assert time.monotonic() - begun < 2
-        assert process.returncode == 130
+        assert process.returncode == 130, said
         assert said.splitlines()[-1].startswith("kiltetl: interrupted; finished parts are kept")
         assert "Traceback" not in said
 

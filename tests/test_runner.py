@@ -196,11 +196,12 @@ def test_a_process_that_is_killed() -> None:
 # a run that is stopped
 
 POOL = """
-import functools, sys
+import functools, signal, sys
 sys.path.insert(0, "tests")
 import conftest, test_runner
 from kiltetl.transforms.runner import Workers
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with Workers(2) as pool:
         pool.run_each(functools.partial(test_runner.draw_sleep, {folder!r}), range(4))
 """

@@ -155,6 +155,7 @@ def _cause(text: str) -> str:
 _PROGRESS = "KILTETL_PROGRESS"  # names a file that grows by a byte for each _STEP of work, by any process
 _STEP = 1 << 16
 _pending = 0
+_progress_folder = ""  # where this process made that file
 
 
 def advance(amount: int) -> None:
@@ -172,9 +173,10 @@ def advance(amount: int) -> None:
 @contextlib.contextmanager
 def watched(report: Callable[[int], None]) -> Iterator[None]:
     """While the block runs, ``report`` is told a few times a second of the work done since."""
+    global _progress_folder
     path = os.environ.get(_PROGRESS)
-    if not path:
-        folder = tempfile.mkdtemp(prefix="kiltetl-")
+    if not path or not os.path.exists(path):
+        folder = _progress_folder = tempfile.mkdtemp(prefix="kiltetl-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         path = os.environ[_PROGRESS] = os.path.join(folder, "progress")
         with open(path, "wb"):
@@ -195,8 +197,8 @@ def watched(report: Callable[[int], None]) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
-        if not isinstance(error, Exception):  # the process may end without its last rites
-            shutil.rmtree(os.path.dirname(path), ignore_errors=True)
+        if not isinstance(error, Exception) and _progress_folder == os.path.dirname(path):
+            shutil.rmtree(_progress_folder, ignore_errors=True)  # the process may end without its last rites
             os.environ.pop(_PROGRESS, None)
         raise
     finally:
