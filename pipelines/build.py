@@ -54,7 +54,7 @@ def read_config(path: str) -> dict[str, Any]:
     """A configuration file; InputError names what is wrong with it."""
     try:
         with open(path, "rb") as stream:
-            config = tomllib.load(stream)
+            config: dict[str, Any] = tomllib.load(stream)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     except ValueError as error:  # not TOML, or not UTF-8

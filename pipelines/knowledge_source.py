@@ -261,7 +261,7 @@ def _build(
         if not io.exists(manifest_path):
             console.say(f"submitted; {manifest_path} is written when it is done")
             return None
-    manifest = io.read_json(manifest_path)
+    manifest: dict[str, Any] = io.read_json(manifest_path)
     if not manifest["counters"].get("articles"):
         console.warn(f"{settings.output}: no article was found; the tables are there with 0 rows")
     return manifest

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 import apache_beam as beam
+from apache_beam.options.pipeline_options import PipelineOptions
 
 from kiltetl.pipelines.console import (
     Console,
@@ -237,7 +238,14 @@ def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
     if settings.dry_run:
         console.say(_describe(job, settings))
         return None
-    io.delete_folder(job.staged(""))
+    with io.locked(settings.output, f"{job.dataset.name}-{job.split}"):
+        return _map(job, settings, read, options, console)
+
+
+def _map(
+    job: TaskJob, settings: Settings, read: int, options: PipelineOptions, console: Console
+) -> dict[str, Any] | None:
+    io.delete_folder(job.staging)
     done = None if settings.overwrite else already_mapped(job)
     if done is not None:
         console.say(f"{job.stage}: already mapped, from these files onto this knowledge source; nothing to do")

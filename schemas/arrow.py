@@ -259,3 +259,58 @@ def markdown_of(cls: type) -> str:
 
     add(columns_of(cls), "")
     return "\n".join(lines) + "\n"
+
+
+# --------------------------------------------------------------------------------------------
+# whether a record fits, before it is written
+
+_NAMES = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
+
+
+@cache
+def _typed_members(cls: type) -> tuple[tuple[str, Any, tuple[Any, ...], bool], ...]:
+    hints = typing.get_type_hints(cls, include_extras=True)
+    found = ((member.name, *_unwrap(hints[member.name])) for member in dataclasses.fields(cls))
+    return tuple((name, hint, tuple(extras), nullable) for name, hint, extras, nullable in found)
+
+
+def misfit(record: Any) -> str | None:
+    """What in a record is not of the type that its class says; None where all fits.
+
+    >>> from kiltetl.schemas.records import TaskMeta
+    >>> misfit(TaskMeta(type=7))
+    'type is 7, not a text'
+    """
+    kind: Any = type(record)
+    for name, hint, extras, nullable in _typed_members(kind):
+        found: str | None = _misfit(getattr(record, name), hint, extras, nullable)
+        if found is not None:
+            return name + found
+    return None
+
+
+def _misfit(value: Any, hint: Any, extras: Sequence[Any], nullable: bool) -> str | None:
+    if value is None:
+        return None if nullable else " is missing"
+    if hint in _SCALARS:
+        fits = isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
+        if fits and hint is str and not value.isascii():
+            try:
+                value.encode()
+            except UnicodeEncodeError:
+                return f" holds half of a character: {value[:60]!r}"
+        if fits and hint is int:
+            bits = 31 if "int32" in extras else 63
+            fits = -(1 << bits) <= value < 1 << bits
+        if not fits and not (hint is float and isinstance(value, int) and not isinstance(value, bool)):
+            return f" is {_short(value)}, not {_NAMES[hint]}"
+        return None
+    if typing.get_origin(hint) is tuple:
+        if not isinstance(value, tuple):
+            return f" is {_short(value)}, not a list"
+        inner = _unwrap(typing.get_args(hint)[0])
+        return next((f"[{i}]{found}" for i, one in enumerate(value) if (found := _misfit(one, *inner))), None)
+    if type(value) is not hint:
+        return f" is {_short(value)}, not {hint.__name__}"
+    found = misfit(value)
+    return None if found is None else f".{found}"

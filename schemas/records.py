@@ -417,6 +417,7 @@ BLEU_BELOW_THRESHOLD: Final = "bleu-below-threshold"
 SOURCE_PAGE_MISSING: Final = "source-page-missing"
 SOURCE_SENTENCE_MISSING: Final = "source-sentence-missing"
 SPAN_NOT_IN_PAGE: Final = "span-not-in-page"  # of a released record: its page has no such paragraph or characters
+NO_EVIDENCE: Final = "no-evidence"  # a record of validation or test that names none
 LOSSES: Final = (
     REDIRECT_CYCLE,
     REDIRECT_TARGET_MISSING,
@@ -427,11 +428,11 @@ LOSSES: Final = (
     SOURCE_PAGE_MISSING,
     SOURCE_SENTENCE_MISSING,
     SPAN_NOT_IN_PAGE,
+    NO_EVIDENCE,
 )
 
 # Why a row of mkqa has no provenance of Natural Questions, beside the losses of the record there:
 NOT_IN_NQ: Final = "not-in-nq"  # the tables have no such record (a rule of the benchmark may have left it out)
-NO_EVIDENCE: Final = "no-evidence"  # its record names none
 
 MALFORMED_PAGE: Final = "malformed-page"
 PAGE_FAILED: Final = "page-failed"

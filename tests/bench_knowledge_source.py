@@ -57,7 +57,7 @@ def stages(dump: Path, folder: Path) -> dict[str, float]:
     start = time.process_time()
     resolved = s.resolve(job.parts, job.staging)
     measure("redirects and index", start)
-    index = TitleIndex(io.map_arrow(str(folder / "stages" / "staging" / s.INDEX)))
+    index = TitleIndex(io.map_arrow(str(folder / "stages" / ".kiltetl-staging" / s.INDEX)))
     for part in job.parts:
         start = time.process_time()
         pages = [p for p in s.read_part(part) if isinstance(p, RawPage) and p.namespace == 0 and p.redirect is None]

@@ -54,8 +54,8 @@ def measure(folder: Path, size: int) -> tuple[int, dict[str, int], int, int]:
             f"{time.perf_counter() - start:5.0f} s",
             flush=True,
         )
-    summary = json.loads((output / "staging" / "resolve-00000.json").read_text())["summary"]
-    return total, peaks, summary["titles"], (output / "staging" / "titles.arrow").stat().st_size
+    summary = json.loads((output / ".kiltetl-staging" / "resolve-00000.json").read_text())["summary"]
+    return total, peaks, summary["titles"], (output / ".kiltetl-staging" / "titles.arrow").stat().st_size
 
 
 def main() -> int:

@@ -101,7 +101,7 @@ def test_make_dataflow_says_what_it_would_run() -> None:
     variables = ["PROJECT=p", "REGION=r", "BUCKET=b", "CONFIG=my.toml"]
     made = subprocess.run(["make", "-n", "dataflow", *variables], cwd=ROOT, capture_output=True, text=True, check=True)
     assert (
-        ".venv/bin/kiltetl build my.toml -- --runner=DataflowRunner --project=p --region=r "
+        '.venv/bin/kiltetl build "my.toml" -- --runner=DataflowRunner --project=p --region=r '
         "--temp_location=gs://b/temp --setup_file=./setup.py"
     ) in made.stdout
 

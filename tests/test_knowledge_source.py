@@ -295,7 +295,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
     assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
 
 
-@pytest.mark.parametrize("moves", [1, 4, 5])
+@pytest.mark.parametrize("moves", [0, 1, 3, 4])
 def test_a_run_that_dies_while_it_publishes_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int
 ) -> None:
@@ -304,14 +304,15 @@ def test_a_run_that_dies_while_it_publishes_goes_on(
     move, done = stages.io.move, []
 
     def die(source: str, target: str) -> None:
-        if source.endswith((".parquet", ".arrow")):
+        if Path(target).parent == tmp_path / "ks":
             if len(done) == moves:
-                raise KeyboardInterrupt
+                raise OSError("the machine died")
             done.append(target)
         move(source, target)
 
     monkeypatch.setattr(stages.io, "move", die)
-    assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 130
+    assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 1
+    assert len(done) == moves
     monkeypatch.undo()
     assert run(dump, tmp_path / "ks") == fresh
     assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")

@@ -346,3 +346,14 @@ def test_title_hash_is_stable() -> None:
     assert title_hash("Foo") == -7590404078359329448
     assert title_hash("") != title_hash(" ")
     assert -(1 << 63) <= title_hash("\ud800") < 1 << 63
+
+
+@pytest.mark.parametrize("length", [100, 30_000])
+def test_rings_and_what_leads_into_them_take_linear_time(length: int) -> None:
+    ring = [entry(i, f"R{i}", target=f"R{(i + 1) % length}") for i in range(length)]
+    tail = [entry(10**6 + i, f"T{i}", target=f"T{i + 1}" if i < 199 else "R0") for i in range(200)]
+    chain = [entry(2 * 10**6 + i, f"C{i}", target=f"C{i + 1}" if i < 199 else "Page") for i in range(200)]
+    found = resolve([*ring, *tail, *chain, entry(3 * 10**6, "Page")])
+    assert found.counts[REDIRECT_CYCLE] == length + 200
+    hops = {row.title: row.hops for row in found.title_rows(0)}
+    assert (hops["C0"], hops["C199"], hops["Page"]) == (200, 1, 0)

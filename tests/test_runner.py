@@ -272,3 +272,9 @@ def test_the_end_of_a_worker_is_not_told_as_a_traceback(capsys: pytest.CaptureFi
         error = RuntimeError("Worker subprocess exited with return code -2")
         threading.excepthook(threading.ExceptHookArgs((RuntimeError, error, None, thread)))
         assert ("return code -2" in capsys.readouterr().err) == told
+
+
+@pytest.mark.parametrize("name", ["DirectRunner", "directrunner", "direct", "FnApiRunner", "BundleBasedDirectRunner"])
+def test_every_spelling_of_the_local_runner_is_the_safe_one(name: str) -> None:
+    assert is_local(beam_options([f"--runner={name}"]))
+    assert not is_local(beam_options(["--runner=DataflowRunner"]))

@@ -16,6 +16,7 @@ from kiltetl.pipelines.tasks import main
 from kiltetl.schemas.arrow import schema_of
 from kiltetl.schemas.records import (
     BLEU_BELOW_THRESHOLD,
+    NO_EVIDENCE,
     PAGE_IS_DISAMBIGUATION,
     PAGE_NOT_IN_KNOWLEDGE_SOURCE,
     SOURCE_PAGE_MISSING,
@@ -26,8 +27,10 @@ from kiltetl.schemas.records import (
     Reject,
     Task,
 )
+from kiltetl.transforms.align import tokens
 from kiltetl.transforms.datasets import DATASETS
 from kiltetl.transforms.datasets.spec import Dataset
+from kiltetl.transforms.stages import knowledge_source as stages
 
 KITE = "A kite is a tethered craft that is held up by the wind."
 BALLOON = "A balloon is a bag that is filled with a gas lighter than air."
@@ -220,9 +223,42 @@ def test_ids_and_answers_must_be_texts(tmp_path: Path, source: Path, monkeypatch
     run("mine", "train", tmp_path / "mine.jsonl", source, tmp_path / "out", "--max-reject-share", "1")
     assert [row["id"] for row in rows(tmp_path / "out" / "mine", "train")] == ["1"]
     details = [row["detail"] for row in rows(tmp_path / "out" / "rejects" / "mine", "train")]
-    assert details[0] == "the id of the example is 2, not a text"
-    assert details[2] == "an answer is 5, not a text"
+    assert details[0] == "the example's id is 2, not a text"
+    assert details[2] == "the example's outputs[0].answer is 5, not a text"
     assert len(details) == 5
+
+
+def test_a_page_that_failed_to_be_parsed_is_not_in_the_knowledge_source(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parse = stages.parse_page
+
+    def fail(title: str, *arguments: Any) -> Any:
+        if title == "Kite":
+            raise ValueError("damaged")
+        return parse(title, *arguments)
+
+    monkeypatch.setattr(stages, "parse_page", fail)
+    (tmp_path / "wiki.xml").write_bytes(dump_xml(WIKI))
+    arguments = ["--dump", str(tmp_path / "wiki.xml"), "--output", str(tmp_path / "ks"), "--quiet"]
+    assert knowledge_source.main([*arguments, "--max-reject-share", "0.5"]) == 0
+    manifest = run("hotpotqa", "dev", write_json(tmp_path / "q.json", ROWS[:3]), tmp_path / "ks", tmp_path / "out")
+    assert manifest["rejected"] == {PAGE_NOT_IN_KNOWLEDGE_SOURCE: 3}
+
+
+def test_records_of_dev_that_name_no_evidence_are_dropped(tmp_path: Path, source: Path) -> None:
+    questions = write_json(tmp_path / "q.json", [ROWS[0], hotpot(8, [], {"Kite": [KITE]})])
+    manifest = run("hotpotqa", "dev", questions, source, tmp_path / "out")
+    assert manifest["rejected"] == {NO_EVIDENCE: 1}
+    train = run("hotpotqa", "train", questions, source, tmp_path / "out")
+    assert (train["rejected"], train["counters"]["written"]) == ({}, 2)
+
+
+@pytest.mark.parametrize("change", [{"type": 7}, {"level": ["easy"]}])
+def test_a_value_that_fits_no_column_is_malformed(tmp_path: Path, source: Path, change: dict[str, Any]) -> None:
+    questions = write_json(tmp_path / "q.json", [ROWS[0], ROWS[1] | change])
+    manifest = run("hotpotqa", "dev", questions, source, tmp_path / "out", "--max-reject-share", "0.5")
+    assert manifest["rejected"] == {"malformed-record": 1}
 
 
 def test_shards_without_rows_are_left_out_but_for_one(tmp_path: Path, source: Path) -> None:
@@ -350,6 +386,20 @@ def test_real_hotpotqa_maps_completely_onto_its_own_context(shared: Path, tmp_pa
     ours = {row["id"]: row for row in rows(tmp_path / "out" / "hotpotqa", "validation")}
     scores = [span["bleu_score"] for row in ours.values() for span in row["output"][0]["provenance"]]
     assert (len(scores), set(scores)) == (99, {1.0})
+
+    texts = {
+        (row["wikipedia_id"], row["paragraph_id"]): row["text"]
+        for path in (tmp_path / "ks").glob("paragraphs-*.parquet")
+        for row in pq.read_table(path).to_pylist()
+    }
+    for question in questions:
+        facts = list(dict.fromkeys((html.unescape(title), n) for title, n in question["supporting_facts"]))
+        context = {html.unescape(title): sentences for title, sentences in question["context"]}
+        spans = ours[question["_id"]]["output"][0]["provenance"]
+        for (title, n), span in zip(facts, spans, strict=True):
+            found = texts[span["wikipedia_id"], span["start_paragraph_id"]]
+            found = found[span["start_character"] : span["end_character"]]
+            assert tokens(found) == tokens(html.unescape(context[title][n])), title
 
     released = {}
     with open(shared / "data" / "kilt" / "hotpotqa" / "hotpotqa-dev-kilt.first400.jsonl") as lines:

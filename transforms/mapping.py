@@ -12,7 +12,8 @@ and each of its spans reaches ``THRESHOLD``. What becomes of the others depends 
   is provenance all the same;
 - entity linking has no text and no score: a mention without its page is rejected in every split.
 
-An example that names no evidence stays as it is.
+An example that names no evidence stays as it is in train, and everywhere in a dataset that has none (mkqa,
+eli5); in validation and test of the others it is rejected.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,6 +22,7 @@ from typing import TypeAlias
 
 from kiltetl.schemas.records import (
     BLEU_BELOW_THRESHOLD,
+    NO_EVIDENCE,
     SPAN_NOT_IN_PAGE,
     Evidence,
     Example,
@@ -115,7 +117,12 @@ def checked(
 
 
 def map_example(
-    example: Example, found: Sequence[Sequence[Finding]], dataset: str, split: str, keep_weak: bool = False
+    example: Example,
+    found: Sequence[Sequence[Finding]],
+    dataset: str,
+    split: str,
+    keep_weak: bool = False,
+    needs_evidence: bool = False,
 ) -> Task | Reject:
     """The record of an example, or why there is none.
 
@@ -126,7 +133,11 @@ def map_example(
         dataset: the dataset's name.
         split: train, validation or test.
         keep_weak: whether a span below the threshold is provenance in train.
+        needs_evidence: whether the dataset is one of evidence: then a record of validation or test
+            that names none is left out, as one that has none left is.
     """
+    if needs_evidence and split != "train" and example.outputs and not any(o.evidence for o in example.outputs):
+        return Reject(f"{dataset}/{split}", example.id, NO_EVIDENCE, "it names no evidence")
     train = split == "train" and not any(_is_page(one) for output in example.outputs for one in output.evidence or ())
     floor = 0.0 if train and keep_weak else THRESHOLD
     outputs: list[Output] = []

@@ -208,18 +208,23 @@ def _follow(
         current[active] = target[here]
         active = active[(current[active] >= 0) & is_redirect[np.maximum(current[active], 0)]]
     cycles: set[int] = set()
-    for row in active.tolist():  # a cycle, or a chain longer than any real one
-        seen = {row}
-        here = row
-        while here >= 0 and is_redirect[here]:
-            if fragments[here]:
-                fragment[row] = here
+    ends: dict[int, tuple[int, int, int]] = {}  # of rows that were walked: final row, hops, row of the fragment
+    for row in active.tolist():  # in a cycle, before one, or in a chain longer than any real one
+        path: list[int] = []
+        here, on_path = row, set[int]()
+        while here >= 0 and is_redirect[here] and here not in ends and here not in on_path:
+            path.append(here)
+            on_path.add(here)
             here = int(target[here])
-            if here in seen:
-                cycles.add(row)
-                here = -1
-            seen.add(here)
-        current[row], hops[row] = here, len(seen) - 1
+        if here in on_path or here in cycles:
+            cycles.update(path)
+            end = (-1, 0, -1)
+        else:
+            end = ends.get(here, (here, 0, -1))
+        for one in reversed(path):
+            end = (end[0], end[1] + 1, end[2] if end[2] >= 0 or not fragments[one] else one)
+            ends[one] = end
+        current[row], hops[row], fragment[row] = ends[row]
     return current, hops, fragment, cycles
 
 

@@ -48,7 +48,8 @@ from kiltetl.transforms.io import InputError
 Item = TypeVar("Item")
 Draw = Callable[[beam.Pipeline], Any]
 
-_LOCAL_RUNNERS = (None, "", "DirectRunner", "FnApiRunner")
+# Beam takes runner names in any case, and all of these for its own runner on this machine.
+_LOCAL_RUNNERS = ("", "direct", "directrunner", "fnapirunner", "switchingdirectrunner", "bundlebaseddirectrunner")
 
 
 class RunFailed(Exception):
@@ -69,7 +70,7 @@ def beam_options(arguments: Sequence[str]) -> PipelineOptions:
 
 def is_local(options: PipelineOptions) -> bool:
     """Whether the graph runs on this machine, under ``local_runner``."""
-    return options.view_as(StandardOptions).runner in _LOCAL_RUNNERS
+    return (options.view_as(StandardOptions).runner or "").lower() in _LOCAL_RUNNERS
 
 
 def local_runner(options: PipelineOptions) -> fn_runner.FnApiRunner:

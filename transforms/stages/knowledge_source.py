@@ -91,26 +91,63 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Staging:
-    """Where parts leave their work, and what must agree for it to be used again."""
+    """Where parts leave their work, and what must agree for it to be used again.
+
+    Attributes:
+        folder: a folder of our own inside the output.
+        output, shards: where the tables go at last, and in how many shards each.
+        fingerprint: input and parameters, as the manifest says them.
+        run: what must agree for a part's work to be used again: the fingerprint and, for local
+            files, when they were last changed.
+    """
 
     folder: str
+    output: str
+    shards: int
     fingerprint: str
+    run: str
     dump_date: str | None
     options: Options
 
     def path(self, name: str, number: int, suffix: str = "parquet") -> str:
         return io.join(self.folder, f"{name}-{number:05d}.{suffix}")
 
+    def final(self, table: str, number: int) -> str:
+        return io.join(self.output, io.shard_name(table, number, self.shards))
+
+    def placed(self, table: str, number: int) -> str:
+        """Where a shard stands: in the staging folder, or, once published, under its name."""
+        path = self.path(table, number)
+        return path if io.exists(path) else self.final(table, number)
+
+    def index(self) -> str:
+        path = io.join(self.folder, INDEX)
+        return path if io.exists(path) else io.join(self.output, INDEX)
+
     def marker(self, stage: str, number: int) -> dict[str, Any] | None:
-        """Summary that a finished part left, None where it has to be done."""
+        """Summary that a finished part left; None where it has to be done, or its work is damaged."""
         path = self.path(stage, number, "json")
         if not io.exists(path):
             return None
-        found: dict[str, Any] = io.read_json(path)
-        return found["summary"] if found["fingerprint"] == self.fingerprint else None
+        try:
+            found = io.read_json(path)
+            if found["run"] != self.run or not isinstance(found["summary"], dict):
+                return None
+            for table, at, rows in found["shards"]:
+                if io.footer_rows(self.placed(table, at)) != rows:
+                    return None
+            if stage == "resolve" and not io.exists(self.index()):
+                return None
+        except (InputError, KeyError, TypeError, ValueError):
+            return None
+        summary: dict[str, Any] = found["summary"]
+        return summary
 
-    def leave(self, stage: str, number: int, summary: dict[str, Any]) -> None:
-        io.write_json(self.path(stage, number, "json"), {"fingerprint": self.fingerprint, "summary": summary})
+    def leave(
+        self, stage: str, number: int, summary: dict[str, Any], shards: Sequence[tuple[str, int, int]] = ()
+    ) -> None:
+        """Leave a part's marker: its summary, and (table, number, rows) of the shards that go with it."""
+        io.write_json(self.path(stage, number, "json"), {"run": self.run, "summary": summary, "shards": shards})
 
 
 def plan_parts(files: Sequence[FileInfo], part_bytes: int, limit_pages: int | None = None) -> list[Part]:
@@ -132,6 +169,16 @@ def plan_parts(files: Sequence[FileInfo], part_bytes: int, limit_pages: int | No
         starts = [0]
         if splits:
             starts = list(range(0, max(1, info.size - part_bytes // 2), part_bytes))  # no tiny last part
+        first = parts[0] if parts else None
+        if (
+            first
+            and "" not in (header.site.dbname, first.header.site.dbname)
+            and (header.site.dbname != first.header.site.dbname)
+        ):
+            raise InputError(
+                f"{info.path}: of the wiki {header.site.dbname}, but {first.path} is of {first.header.site.dbname}; "
+                "build one knowledge source for each"
+            )
         for start, end in zip(starts, [*starts[1:], info.size], strict=True):
             parts.append(Part(len(parts), info.path, start, end, splits, header, rooted))
     return parts
@@ -160,6 +207,12 @@ def hash_input(number: int, info: FileInfo, staging: Staging) -> dict[str, Any]:
         raise RunFailed(
             f"{info.path}: its {published[0]} is {found[published[0]]}, but {published[2]} says {published[1]}; "
             "fetch the file again"
+        )
+    before = staging.marker("input", number)
+    if before is not None and before["sha1"] != found["sha1"]:
+        raise RunFailed(
+            f"{info.path}: was changed while it was read, by this run or an earlier one that it would go on from; "
+            "--overwrite starts anew"
         )
     summary = {
         "name": io.basename(info.path),
@@ -216,11 +269,13 @@ def resolve(parts: Sequence[Part], staging: Staging) -> dict[str, Any]:
     scans = (io.read_table(staging.path("scan", part.number)) for part in parts)
     resolution = resolve_titles(scans, parts[0].header.site)
     written = 0
+    shards = []
     for part in parts:
         with ShardWriter(staging.path("titles", part.number), TitleRow) as shard:
             for row in resolution.title_rows(part.number):
                 shard.write(row)
         written += shard.count
+        shards.append(("titles", part.number, shard.count))
         with ShardWriter(staging.path("title-rejects", part.number), Reject) as rejects:
             for reject in resolution.rejects(part.number):
                 rejects.write(reject)
@@ -230,7 +285,7 @@ def resolve(parts: Sequence[Part], staging: Staging) -> dict[str, Any]:
         "titles": written,
         "duplicates": {str(number): sorted(ordinals) for number, ordinals in resolution.duplicates.items()},
     }
-    staging.leave("resolve", 0, summary)
+    staging.leave("resolve", 0, summary, shards)
     return summary
 
 
@@ -314,7 +369,8 @@ def parse_part(
     counts["pages"] = page_rows.count
     counts["rejects"] = rejects.count
     summary = {"counts": dict(counts), "unknown_templates": dict(unknown.most_common(_TEMPLATES_KEPT))}
-    staging.leave("parse", part.number, summary)
+    written = {"paragraphs": paragraphs.count, "pages": page_rows.count, "rejects": rejects.count}
+    staging.leave("parse", part.number, summary, [(table, part.number, count) for table, count in written.items()])
     return summary
 
 
@@ -405,7 +461,7 @@ def publish(
     files = []
     for table in TABLES:
         for part in parts:
-            name = staging.path(table, part.number)
+            name = staging.placed(table, part.number)
             files.append((table, part.number, name, io.footer_rows(name), io.file_size(name)))
     rows = {table: sum(rows for kind, _, _, rows, _ in files if kind == table) for table in TABLES}
     failed = counts[MALFORMED_PAGE] + counts[PAGE_FAILED]
@@ -432,12 +488,14 @@ def publish(
         )
 
     io.make_folder(output)
+    _clear(output)
     published = []
     for table, number, name, count, size in files:
-        shard = io.shard_name(table, number, len(parts))
-        io.move(name, io.join(output, shard))
-        published.append({"name": shard, "rows": count, "bytes": size})
-    io.move(io.join(staging.folder, INDEX), io.join(output, INDEX))
+        if name != staging.final(table, number):
+            io.move(name, staging.final(table, number))
+        published.append({"name": io.basename(staging.final(table, number)), "rows": count, "bytes": size})
+    if staging.index() != io.join(output, INDEX):
+        io.move(staging.index(), io.join(output, INDEX))
     manifest = {
         **facts,
         "inputs": read,
@@ -449,6 +507,17 @@ def publish(
     io.write_json(io.join(output, MANIFEST), manifest)
     io.delete_folder(staging.folder)
     return manifest
+
+
+def _clear(output: str) -> None:
+    """Delete the tables that a manifest names, it last: what stood there ends as its successor is whole."""
+    path = io.join(output, MANIFEST)
+    if io.exists(path):
+        with contextlib.suppress(InputError, KeyError, TypeError):
+            for file in io.read_json(path)["files"]:
+                io.delete_file(io.join(output, io.basename(file["name"])))
+        io.delete_file(io.join(output, INDEX))
+        io.delete_file(path)
 
 
 def _left(staging: Staging, stage: str, number: int) -> dict[str, Any]:
@@ -541,7 +610,7 @@ class _ParsePart(beam.DoFn):
 
     def process(self, part: Part, titles: int | None = None) -> Iterator[int]:
         if self._index is None:
-            path = io.local_copy(io.join(self._staging.folder, INDEX), self._folder.name)
+            path = io.local_copy(self._staging.index(), self._folder.name)
             self._index = TitleIndex(io.map_arrow(path))
             self._duplicates = _left(self._staging, "resolve", 0)["duplicates"]
         summary = parse_part(part, self._staging, self._index, self._duplicates)

@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from kiltetl.schemas.arrow import record_of
+from kiltetl.schemas.arrow import misfit, record_of
 from kiltetl.schemas.records import MALFORMED_RECORD, OTHER_SPLIT, Example
 from kiltetl.transforms import io
 from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, SkipRow
@@ -58,16 +58,10 @@ def read_source(dataset: Dataset, path: str) -> Iterator[Read]:
 
 
 def _checked(example: Example) -> Example:
-    """The example, if its texts are texts; MalformedRow names what is not."""
-    for name, value in (("id", example.id), ("input", example.input), ("language", example.language)):
-        if not isinstance(value, str):
-            raise MalformedRow(f"the {name} of the example is {value!r}, not a text")
-    for output in example.outputs:
-        if not isinstance(output.answer, str | None):
-            raise MalformedRow(f"an answer is {output.answer!r}, not a text")
-        for evidence in output.evidence or ():
-            if not isinstance(evidence.title, str) or not isinstance(evidence.text, str | None):
-                raise MalformedRow(f"the evidence {evidence.title!r} has a title or text that is no text")
+    """The example, if each of its values is of its type; MalformedRow names what is not."""
+    found = misfit(example)
+    if found is not None:
+        raise MalformedRow(f"the example's {found}")
     return example
 
 

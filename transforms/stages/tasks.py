@@ -120,8 +120,13 @@ class TaskJob:
     def parts(self) -> int:
         return len(self.sources) if self.dataset.key is None else bucket_count(self.sources)
 
+    @property
+    def staging(self) -> str:
+        """A folder of our own, in the output."""
+        return io.join(self.output, f".kiltetl-staging-{self.dataset.name}-{self.split}")
+
     def staged(self, name: str) -> str:
-        return io.join(self.output, f"staging-{self.dataset.name}-{self.split}", name)
+        return io.join(self.staging, name)
 
 
 class Ref(NamedTuple):
@@ -270,6 +275,10 @@ def align_shard(
         yield from check_shard(source, part, placed)
     pages = io.read_table(source.path("pages", part), ["wikipedia_id", "is_disambiguation"])
     ambiguous = set(pages.filter(pages.column("is_disambiguation")).column("wikipedia_id").to_pylist())
+    there = set(pages.column("wikipedia_id").to_pylist())
+    for page in set(by_page) - there:  # its title is known, but it failed to be parsed
+        gone = Unmapped(PAGE_NOT_IN_KNOWLEDGE_SOURCE, "the page is among the rejects of the knowledge source")
+        yield from (Found(request.ref, gone) for request, _ in by_page.pop(page))
     texts_wanted = {page for page, asked in by_page.items() if any(r.evidence.text is not None for r, _ in asked)}
     for page, asked in by_page.items():
         for request, located in asked:
@@ -353,7 +362,14 @@ def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
                 one_by_one = [[one.finding for one in set_] for set_ in mine]
                 lost_sets = list(set_losses(example, one_by_one, job.split, job.keep_weak))
                 counts.update(f"sets:{reason or 'mapped'}" for reason in lost_sets)
-                record = map_example(example, one_by_one, job.dataset.name, job.split, job.keep_weak)
+                record = map_example(
+                    example,
+                    one_by_one,
+                    job.dataset.name,
+                    job.split,
+                    job.keep_weak,
+                    needs_evidence=job.knowledge_source is not None,
+                )
                 if isinstance(record, Reject):
                     counts[f"lost:{record.reason}"] += 1
                     rejects.write(record)
@@ -495,7 +511,7 @@ def publish(job: TaskJob) -> dict[str, Any]:
         "reject_files": reject_files,
     }
     io.write_json(manifest_path(job.output, job.dataset.name, job.split), manifest)
-    io.delete_folder(job.staged(""))
+    io.delete_folder(job.staging)
     return manifest
 
 
