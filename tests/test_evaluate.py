@@ -103,7 +103,7 @@ def test_without_matplotlib_the_pictures_are_in_the_page(
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     assert run("kilt", *arguments(files)) == 0
-    assert "kiltetl[plots]" in capsys.readouterr().out
+    assert "pip install matplotlib" in capsys.readouterr().out
     assert not (Path(files["output"]) / "pictures").exists()
 
 

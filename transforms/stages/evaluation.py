@@ -241,7 +241,7 @@ def publish(job: EvaluationJob, systems: Sequence[System]) -> dict[str, Any]:
             with io.replacing(io.join(job.output, "pictures", name)) as stream:
                 stream.write(image)
     except ImportError:
-        summary["pictures"] = "in report.html only; PNG files need: pip install 'kiltetl[plots]'"
+        summary["pictures"] = "in report.html only; PNG files need: pip install matplotlib"
     io.write_text(io.join(job.output, PAGE), render(summary, pictures))
     # NaN is no JSON: better no file than one that cannot be read
     json.dumps(summary, allow_nan=False)
