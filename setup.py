@@ -43,6 +43,7 @@ setup(
             "hypothesis",
             "matplotlib>=3.6",
             "mypy",
+            "nltk",
             "pytest",
             "rouge==1.0.1",
             "ruff",

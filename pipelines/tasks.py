@@ -48,6 +48,7 @@ from kiltetl.transforms.stages.tasks import (
     open_knowledge_source,
 )
 
+_AVERAGES = ("spans_per_set", "sets_per_record", "pages_per_record", "answers_per_record")
 SPLITS = {"train": "train", "dev": "validation", "validation": "validation", "test": "test"}
 
 _EPILOG = """\
@@ -174,6 +175,7 @@ def plan(settings: Settings) -> TaskJob:
         "published": {
             "size": (dataset.published_size or {}).get(split),
             "drop_percent": (dataset.published_drop or {}).get(split),
+            "averages": dict(zip(_AVERAGES, dataset.published_averages or (), strict=False)),
         },
     }
     return TaskJob(

@@ -143,6 +143,10 @@ def test_a_dev_split(tmp_path: Path, source: Path) -> None:
         "mapped": 3, BLEU_BELOW_THRESHOLD: 1, PAGE_IS_DISAMBIGUATION: 1, PAGE_NOT_IN_KNOWLEDGE_SOURCE: 1,
         SOURCE_SENTENCE_MISSING: 1,
     }  # fmt: skip
+    assert manifest["published"] == {
+        "size": 5_600, "drop_percent": 22.76,
+        "averages": {"spans_per_set": 2.4, "sets_per_record": 1, "pages_per_record": 2, "answers_per_record": 1},
+    }  # fmt: skip
     assert manifest["bleu"]["count"] == 7
     assert manifest["bleu"]["exact"] == 4
     assert manifest["bleu"]["below_threshold"] == 2

@@ -60,6 +60,8 @@ class Dataset:
         files: names of option files that ``configure`` takes, each with a line of help.
         configure: the dataset for given option files, name to its lines.
         published_drop: share of dev and test that the paper's mapping discards, in percent.
+        published_averages: what the paper reports: spans of an evidence set, evidence sets, pages and
+            answers of a record.
         published_size: records a split in the paper.
         licence: of the original data.
         homepage: where the original files are.
@@ -85,5 +87,6 @@ class Dataset:
     split_of: Callable[[Example], str] | None = None
     files: Mapping[str, str] | None = None
     configure: "Callable[[Mapping[str, Sequence[str]]], Dataset] | None" = None
+    published_averages: tuple[float, float, float, float] | None = None
     published_size: Mapping[str, int] | None = None
     published_drop: Mapping[str, float] | None = None
