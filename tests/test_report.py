@@ -347,7 +347,7 @@ def test_bars_are_proportional_and_change_colour_at_the_threshold() -> None:
 
 @pytest.mark.parametrize(
     ("published", "label"),
-    [(26.03, "25.00 % under 0.5; published: 26.03 %"), (None, "25.00 % under 0.5")],
+    [(26.03, "25.00 % under 0.5; dropped 25.00 %, published 26.03 %"), (None, "25.00 % under 0.5")],
 )
 def test_label_of_the_threshold(published: float | None, label: str) -> None:
     page = Page(render(summarize(SOURCE, [task(published={"drop_percent": published})])))

@@ -764,7 +764,7 @@ def _chart(split: Manifest) -> Element:
     published = split["published"]["drop_percent"]
     label = f"{_share(bleu['below_threshold_percent'])} under {threshold:g}"
     if published is not None:
-        label += f"; published: {_share(published)}"
+        label += f"; dropped {_share(split['dropped_percent'])}, published {_share(published)}"
     name = str(split["split"])
     top = _ceiling(max(histogram, default=0) / bleu["count"])
     cut = _across(threshold)
