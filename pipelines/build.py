@@ -1,10 +1,10 @@
 """build: knowledge source, tasks and report in one go, as a configuration file says."""
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
+from pathlib import Path
 from typing import Any
 
 from kiltetl.pipelines import knowledge_source, report, tasks
@@ -80,14 +80,6 @@ def _check_keys(where: str, found: Mapping[str, Any], known: set[str]) -> None:
         raise InputError(f"{where} has {', '.join(unknown)}; known are {', '.join(sorted(known))}")
 
 
-def _absolute(path: str, config: str) -> str:
-    """A path of a configuration file, relative to that file's folder; addresses stay as they are."""
-    if not io.is_local(path):
-        return path
-    path = os.path.normpath(os.path.join(os.path.dirname(config), path))
-    return os.path.join(".", path) if path.startswith("-") else path
-
-
 # --------------------------------------------------------------------------------------------
 # tables as command lines, so that one parser judges both
 
@@ -110,7 +102,7 @@ def _arguments(given: Mapping[str, Any], keys: Mapping[str, argparse.Action], co
             if not isinstance(value, dict):
                 raise InputError(f'{key} takes names and paths, such as {{ relations = "r.txt" }}, not {value!r}')
             for name, file in value.items():
-                yield f"{option}={name}={_absolute(_text(f'{key}, {name}', file), config)}"
+                yield f"{option}={name}={io.absolute(_text(f'{key}, {name}', file), Path(config).parent)}"
         elif action.nargs == 0:
             if not isinstance(value, bool):
                 raise InputError(f"{key} takes true or false, not {value!r}")
@@ -121,10 +113,10 @@ def _arguments(given: Mapping[str, Any], keys: Mapping[str, argparse.Action], co
             if not all(isinstance(one, str) and one for one in values):
                 raise InputError(f'{key} takes paths in a list, such as ["a.jsonl"], not {value!r}')
             if values:
-                yield from (option, *(_absolute(one, config) for one in values))
+                yield from (option, *(io.absolute(one, Path(config).parent) for one in values))
         else:
             text = _text(key, value, action.type)
-            yield f"{option}={_absolute(text, config) if action.metavar in _PATHS else text}"
+            yield f"{option}={io.absolute(text, Path(config).parent) if action.metavar in _PATHS else text}"
 
 
 def _text(key: str, value: Any, kind: Any = None) -> str:
@@ -155,7 +147,7 @@ def settings_of(
 ) -> tuple[knowledge_source.Settings | None, list[tasks.Settings], str]:
     """Settings of the stages that a configuration asks for, and its output folder."""
     config = read_config(path)
-    output = output or _absolute(config["output"], path)
+    output = output or io.absolute(config["output"], Path(path).parent)
     common = {"workers": config.get("workers", 1)}
     more = ["--dry-run"] if dry_run else []
     given = config.get("knowledge_source", {})
@@ -165,7 +157,7 @@ def settings_of(
     if "path" in given:
         _check_keys(f"{where} with path", given, {"path"})
         try:
-            source_folder = _absolute(_text("path", given["path"]), path)
+            source_folder = io.absolute(_text("path", given["path"]), Path(path).parent)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
     elif given:

@@ -20,7 +20,7 @@ Offsets count Unicode code points, start inclusive, end exclusive.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final
 
 Int32 = Annotated[int, "int32"]
 Int64 = Annotated[int, "int64"]
@@ -90,9 +90,6 @@ class Anchor:
     end: Annotated[Int32, "One past the last code point."]
     wikipedia_title: Annotated[str, "Title of the page it leads to, redirects followed; a red link's own, normalised."]
     wikipedia_id: Annotated[str | None, "Id of the page it leads to; null for a red link."] = None
-
-
-Kind = Literal["title", "section", "paragraph", "list_item"]
 
 
 @dataclass(frozen=True, slots=True)

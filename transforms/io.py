@@ -721,4 +721,7 @@ def file_size(path: str) -> int:
 
 def absolute(path: str, base: Path) -> str:
     """A path of a configuration file, relative to the file's folder; addresses stay as they are."""
-    return path if not is_local(path) or os.path.isabs(path) else str(base / path)
+    if not is_local(path):
+        return path
+    path = os.path.normpath(os.path.join(base, path))
+    return os.path.join(".", path) if path.startswith("-") else path
