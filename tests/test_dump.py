@@ -21,6 +21,7 @@ from kiltetl.transforms.dump import (
     DumpError,
     Header,
     MalformedPage,
+    RegularPages,
     compression_of,
     decompressed,
     encoding_of,
@@ -754,6 +755,112 @@ def test_memory_does_not_grow_with_the_number_of_pages() -> None:
     root = Path(__file__).resolve().parents[1]
     done = subprocess.run([sys.executable, "-c", program, str(root)], capture_output=True, text=True, check=True)
     assert int(done.stdout) < 30_000  # kB
+
+
+# --------------------------------------------------------------------------------------------
+# the fast lane
+
+REGULAR = """<page>
+    <title>Rhône &amp; &quot;Saône&quot;</title>
+    <ns>0</ns>
+    <id>12</id>
+    <redirect title="L&#039;eau &lt; 5" />
+    <revision>
+      <id>631144794</id>
+      <parentid>381202555</parentid>
+      <timestamp>2014-10-26T04:50:23Z</timestamp>
+      <contributor>
+        <username>Zoë &amp; Co</username>
+        <id>7</id>
+      </contributor>
+      <minor />
+      <comment>[[a]] &gt; b</comment>
+      <model>wikitext</model>
+      <format>text/x-wiki</format>
+      <text bytes="17" xml:space="preserve">Eau &amp;nbsp; &lt;ref&gt;é&lt;/ref&gt; "x"\t
+</text>
+      <sha1>4ro7vvppa5kmm0o1egfjztzcwd0vabw</sha1>
+    </revision>
+  </page>"""
+VERSION_10 = Header(ENGLISH, (0, 10))
+SPLICES = [
+    *(b"&", b"&amp;", b"&apos;", b"&#65;", b"&#x1F600;", b"&#1;", b"&#039;", b"&nbsp;", b"<", b">", b"]]>", b'"', b"'"),
+    *(
+        b"\0",
+        b"\t",
+        b"\r\n",
+        b"\x0b",
+        b"\x1f",
+        b"\x7f",
+        b"\xff",
+        b"\xc3",
+        b"\xc2\x85",
+        b"\xef\xbf\xbe",
+        b"\xed\xa0\x80",
+    ),
+    *(b"\xef\xbf\xbf", b"\xf0\x9f\x98\x80", b"\xe2\x80\xa8", b" ", b"\n", b"_", b"-", b"0", b"99999999999999999999"),
+    *(b"<b>", b"</b>", b"<br />", b"<!-- c -->", b"<![CDATA[x]]>", b"<?x?>", b"<!DOCTYPE x>", b"<text>", b"</text>"),
+    *(b"<id>5</id>", b"<ns>1</ns>", b"<title>B</title>", b"<minor />", b"<page>", b"</page>", b"<revision>"),
+    *(
+        b"</revision>",
+        b' bytes="3"',
+        b' xml:space="preserve"',
+        b' deleted="deleted"',
+        b"<restrictions>e</restrictions>",
+    ),
+]
+
+
+def test_a_regular_page_is_read_in_the_fast_lane() -> None:
+    found = RegularPages().read(REGULAR.encode(), 3)
+    assert found == RawPage(
+        ordinal=3,
+        page_id=12,
+        title='Rhône & "Saône"',
+        namespace=0,
+        redirect="L'eau < 5",
+        revision_id=631144794,
+        parent_id=381202555,
+        timestamp="2014-10-26T04:50:23Z",
+        model="wikitext",
+        text='Eau &nbsp; <ref>é</ref> "x"\t\n',
+    )
+
+
+@given(st.lists(st.tuples(st.integers(0, len(REGULAR.encode())), st.integers(0, 40), st.sampled_from(SPLICES))))
+@settings(max_examples=3000, deadline=None)
+def test_the_fast_lane_reads_what_it_takes_as_xml_does(edits: list[tuple[int, int, bytes]]) -> None:
+    element = REGULAR.encode()
+    for place, cut, splice in edits[:3]:
+        element = element[:place] + splice + element[place + cut % 7 * (cut > 30) :]
+    reader = RegularPages()
+    assert reader.read(element, 0) in (None, read_page(element, 0, VERSION_10))
+    assert reader.read(REGULAR.encode(), 1) == read_page(REGULAR.encode(), 1, VERSION_10)  # nothing of it is left
+
+
+@pytest.mark.parametrize("splice", SPLICES)
+@pytest.mark.parametrize(
+    "behind",
+    ["<title>Rh", "<ns>", "<id>", 'title="', "2014", "<username>", "<comment>", "Eau", "4ro", "</ns>", "</text>"],
+)
+def test_the_fast_lane_by_place(behind: str, splice: bytes) -> None:
+    before, found, after = REGULAR.encode().partition(behind.encode())
+    element = before + found + splice + after
+    assert RegularPages().read(element, 0) in (None, read_page(element, 0, VERSION_10))
+
+
+def test_the_fast_lane_on_real_dumps(shared: Path) -> None:
+    taken = {}
+    for path in sorted((shared / "data" / "dumps").glob("*.bz2")):
+        data = decompressed(io.BytesIO(path.read_bytes()))
+        reader, elements = RegularPages(), list(page_elements(utf8((True, chunk) for chunk in data), True))
+        found = [reader.read(element, number) for number, element in enumerate(elements)]
+        for number, (element, fast) in enumerate(zip(elements, found, strict=True)):
+            assert fast in (None, read_page(element, number, VERSION_10))
+        taken[path.name.split(".")[0]] = len(found) - found.count(None), len(found)
+    assert taken["enwiki-2016-sample"] == (206, 206)
+    assert taken["ltgwiki-whole"] == (2001, 2004)
+    assert taken["bgwiki-utf16"] == (0, 3)  # its lines end in CR LF, which XML reads as LF
 
 
 # --------------------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from typing import BinaryIO, Protocol
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 from xml.parsers import expat
+from xml.sax.saxutils import unescape
 
 from kiltetl.schemas.records import Namespace, RawPage, Site
 from kiltetl.transforms.sites import ENGLISH, REDIRECT_WORDS
@@ -41,6 +42,7 @@ _PADDING = b"\0\r\n"  # may stand after compressed streams
 _DECLARATION = 1024  # bytes in which an XML declaration ends
 _TAIL = 64  # bytes kept between chunks: more than any tag that is searched for
 _LONGEST_HEAD = 16 << 20
+_WITH_REDIRECTS = (0, 4)  # version of the export from which on a redirect is an element
 _FIRST_LINK = re.compile(r"\[\[([^\[\]|\n]+)")
 
 
@@ -540,7 +542,7 @@ def _redirect(element: Element | None, text: str, header: Header) -> str | None:
     title = None if element is None else element.get("title")
     if title:
         return title
-    if element is not None or (header.version and header.version < (0, 4)):
+    if element is not None or (header.version and header.version < _WITH_REDIRECTS):
         words = re.match(r"\s*(#[^\s\[:]+)\s*:?\s*\[\[([^\[\]|\n]+)", text)
         if words and (element is not None or words[1].lower().replace("i\u0307", "i") in REDIRECT_WORDS):
             return link_target(words[2], header.site)[0]
@@ -556,7 +558,95 @@ def redirect_fragment(text: str, header: Header) -> str | None:
     return link_target(found[1], header.site)[1] if found else None
 
 
+# A page of one revision in the layout of today's dumps, up to its text and from there on
+_VALUE = r"[^<>\x00-\x08\x0b-\x1f]"
+_GAP = r"[ \t\n]*"
+_BEFORE_TEXT = re.compile(
+    rf"""
+    <page>{_GAP}
+    <title>({_VALUE}+)</title>{_GAP}
+    <ns>(-?[0-9]{{1,9}})</ns>{_GAP}
+    <id>([0-9]{{1,18}})</id>{_GAP}
+    (?:<redirect[ ]title="([^"<>\x00-\x1f]+)"[ ]/>{_GAP})?
+    (?:<restrictions>{_VALUE}*</restrictions>{_GAP})?
+    <revision>{_GAP}
+    <id>([0-9]{{1,18}})</id>{_GAP}
+    (?:<parentid>([0-9]{{1,18}})</parentid>{_GAP})?
+    <timestamp>([0-9TZ:-]+)</timestamp>{_GAP}
+    <contributor(?:[ ]deleted="deleted"[ ]/>|>{_GAP}
+        (?:<username>{_VALUE}*</username>{_GAP}<id>[0-9]*</id>|<ip>{_VALUE}*</ip>){_GAP}
+    </contributor>){_GAP}
+    (?:<minor[ ]/>{_GAP})?
+    (?:<comment(?:[ ]deleted="deleted"[ ]/>|>{_VALUE}*</comment>){_GAP})?
+    (?:<origin>[0-9]*</origin>{_GAP})?
+    <model>([A-Za-z0-9._-]+)</model>{_GAP}
+    <format>[A-Za-z0-9/._+-]*</format>{_GAP}
+    <text(?:(?:[ ]bytes="[0-9]*")?(?:[ ]sha1="[a-z0-9]*")?(?:[ ]xml:space="preserve")?
+        |[ ]xml:space="preserve"[ ]bytes="[0-9]*")>
+    """,
+    re.VERBOSE,
+)
+_AFTER_TEXT = re.compile(rf"</text>{_GAP}(?:<sha1>[a-z0-9]*</sha1>{_GAP})?</revision>{_GAP}</page>".encode())
+_TEXT = b"<text"
+_TEXT_END = b"</text>"
+_OTHER_REFERENCE = re.compile("&(?!(?:lt|gt|amp|quot|#0?39);)")
+_NO_CHARACTERS = re.compile("[\ufffe\uffff]")
+_QUOTES = {"&quot;": '"', "&#39;": "'", "&#039;": "'"}
+
+
+class RegularPages:
+    """Reads pages in MediaWiki's own layout at twice the speed of ``read_page``, and leaves all others to it.
+
+    One regular expression takes what is before the text; the text goes through expat, which sees to
+    references, encoding and forbidden characters.
+    """
+
+    def __init__(self) -> None:
+        self._text: list[str] = []
+        self._restart()
+
+    def _restart(self) -> None:
+        self._parser = _parser()
+        self._parser.CharacterDataHandler = self._text.append
+        self._parser.Parse(b"<page>")
+        self._text.clear()
+
+    def read(self, element: bytes, ordinal: int) -> RawPage | None:
+        """The page, None where ``read_page`` has to tell what it is."""
+        start, end = element.find(b">", element.find(_TEXT)) + 1, element.rfind(_TEXT_END)
+        if end <= start or element.find(b"<", start, end) >= 0 or not _AFTER_TEXT.fullmatch(element, end):
+            return None
+        try:
+            before = element[:start].decode()
+            found = _BEFORE_TEXT.fullmatch(before)
+            if not found or _OTHER_REFERENCE.search(before) or (not before.isascii() and _NO_CHARACTERS.search(before)):
+                return None
+            self._parser.Parse(b"".join((b"<text>", element[start:end], b"</text>")))
+        except (UnicodeDecodeError, expat.ExpatError):
+            self._restart()
+            return None
+        text = "".join(self._text)
+        self._text.clear()
+        title, namespace, page_id, redirect, revision_id, parent, timestamp, model = found.groups()
+        title = _title(unescape(title, _QUOTES))
+        if not title:
+            return None
+        return RawPage(
+            ordinal=ordinal,
+            page_id=int(page_id),
+            title=title,
+            namespace=int(namespace),
+            redirect=redirect and unescape(redirect, _QUOTES),
+            revision_id=int(revision_id),
+            parent_id=int(parent) if parent else None,
+            timestamp=timestamp,
+            model=model,
+            text=text,
+        )
+
+
 def pages(chunks: Iterable[tuple[bool, bytes]], header: Header, rooted: bool) -> Iterator[RawPage | MalformedPage]:
     """The pages that begin in owned bytes, numbered from 0 in input order."""
+    regular = RegularPages() if header.version >= _WITH_REDIRECTS else None
     for ordinal, element in enumerate(page_elements(utf8(chunks), rooted)):
-        yield read_page(element, ordinal, header)
+        yield (regular and regular.read(element, ordinal)) or read_page(element, ordinal, header)
