@@ -9,6 +9,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import accumulate, chain
 from operator import attrgetter
 from typing import Any, TypeVar
 
@@ -117,21 +118,20 @@ def _array(hint: Any, data_type: pa.DataType, values: Sequence[Any]) -> pa.Array
             if not takes and kind is not type(None):
                 raise TypeError(f"a {kind.__name__} in a column of {data_type}")
         return pa.array(values, data_type)
-    nulls = pa.array([value is None for value in values], pa.bool_())
+    kinds = set(map(type, values))
+    nulls = pa.array([value is None for value in values], pa.bool_()) if type(None) in kinds else None
     if pa.types.is_list(data_type):
-        offsets = [0]
-        flat: list[Any] = []
-        for value in values:
-            if value is not None:
-                if not isinstance(value, (tuple, list)):  # a str has items, too
-                    raise TypeError(f"a {type(value).__name__} in a column of lists")
-                flat += value
-            offsets.append(len(flat))
-        item, _, _ = _unwrap(typing.get_args(hint)[0])
-        if not data_type.value_field.nullable and any(value is None for value in flat):
+        for kind in kinds:
+            if not issubclass(kind, (tuple, list, type(None))):  # a str has items, too
+                raise TypeError(f"a {kind.__name__} in a column of lists")
+        lists = values if nulls is None else [value or () for value in values]
+        flat = list(chain.from_iterable(lists))
+        if not data_type.value_field.nullable and type(None) in set(map(type, flat)):
             raise TypeError("null inside a list")
+        item, _, _ = _unwrap(typing.get_args(hint)[0])
         items = _array(item, data_type.value_type, flat)
-        return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), items, type=data_type, mask=nulls)
+        offsets = pa.array(list(accumulate(map(len, lists), initial=0)), pa.int32())
+        return pa.ListArray.from_arrays(offsets, items, type=data_type, mask=nulls)
     columns = columns_of(hint)
     children = [_column(column, values) for column in columns]
     return pa.StructArray.from_arrays(children, fields=[column.field for column in columns], mask=nulls)
@@ -140,7 +140,10 @@ def _array(hint: Any, data_type: pa.DataType, values: Sequence[Any]) -> pa.Array
 def _column(column: Column, owners: Sequence[Any]) -> pa.Array:
     """One column of the records that own its values (None: a null struct, which owns none)."""
     try:
-        values = [None if owner is None else column.get(owner) for owner in owners]
+        if type(None) in set(map(type, owners)):
+            values = [None if owner is None else column.get(owner) for owner in owners]
+        else:
+            values = list(map(column.get, owners))
     except AttributeError as error:
         raise _Misfit(column.name, f"is missing: {error}") from None
     try:
