@@ -335,7 +335,16 @@ def test_a_damaged_marker_means_not_done(tmp_path: Path, marker: str, damage: st
     assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
 
 
-@pytest.mark.parametrize("shard", ["titles-00000.parquet", "paragraphs-00000.parquet", "titles.arrow"])
+@pytest.mark.parametrize(
+    "shard",
+    [
+        "scan-00000.parquet",
+        "articles-00000.parquet",
+        "titles-00000.parquet",
+        "paragraphs-00000.parquet",
+        "titles.arrow",
+    ],
+)
 def test_a_damaged_shard_means_not_done(tmp_path: Path, shard: str) -> None:
     dump = write(tmp_path / "d.xml.bz2")
     run(dump, tmp_path / "fresh")
