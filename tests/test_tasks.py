@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from miniwiki import Page, dump_xml
+from test_datasets import NOT_RELEASED
 
 from kiltetl.pipelines import knowledge_source, tasks
 from kiltetl.pipelines.tasks import main
@@ -423,6 +424,78 @@ def test_real_hotpotqa_maps_completely_onto_its_own_context(shared: Path, tmp_pa
             if span["title"] != given["title"]:
                 renamed.add((span["title"], given["title"]))
     assert len(renamed) == 3
+
+
+def sentence(number: int) -> str:
+    """A sentence that has no word in common with one of another number."""
+    return " ".join(f"{word}{number}" for word in ("one", "two", "three", "four", "five", "six")) + "."
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
+
+
+def write_lines(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("split", "originals", "sets"),
+    [
+        ("dev", "paper_dev.first3000", {"mapped": 8, BLEU_BELOW_THRESHOLD: 2}),
+        ("train", "train.sample", {BLEU_BELOW_THRESHOLD: 1}),
+    ],
+)
+def test_real_fever_claims_become_the_released_records(
+    shared: Path, tmp_path: Path, split: str, originals: str, sets: dict[str, int]
+) -> None:
+    """Onto pages that hold the sentences of the evidence where the release found them.
+
+    No text of those pages is among the real files: the sentences are made up, and scores and characters
+    are not compared. Those of the sets that the release lacks stand on no page.
+    """
+    data = shared / "data"
+    records = {record["id"]: record for record in read_lines(data / "kilt" / "fever" / f"fever-{split}-kilt.jsonl")}
+    claims = [row for row in read_lines(data / "fever" / f"{originals}.jsonl") if str(row["id"]) in records]
+    released = [records[str(row["id"])] for row in claims]
+    facts = {(page, number) for row in claims for given in row["evidence"] for _, _, page, number in given}
+    names = {page for page, _ in facts}
+    assert not names & {row["id"] for path in (data / "fever").glob("wiki-*.jsonl") for row in read_lines(path)}
+
+    lines = "\n".join(f"{i}\t{sentence(i)}" for i in range(max(number for _, number in facts) + 1))
+    claims_path = write_lines(tmp_path / "claims.jsonl", claims)
+    evidence = write_lines(tmp_path / "pages.jsonl", [{"id": name, "text": "", "lines": lines} for name in names])
+    found: dict[tuple[str, int], dict[int, dict[int, int]]] = {("Nikolaj Coster-Waldau", 1): {1: {0: 0}}}
+    for span in (span for record in released for output in record["output"] for span in output.get("provenance", ())):
+        paragraphs = found.setdefault((span["title"], int(span["wikipedia_id"])), {})
+        starts = paragraphs.setdefault(span["start_paragraph_id"], {})
+        starts[span["start_character"]] = span["meta"]["fever_sentence_id"]
+    wiki = [
+        Page(title, "\n\n".join(
+            " ".join(sentence(n) for _, n in sorted(paragraphs.get(i, {0: 100 + i}).items()))
+            for i in range(1, max(paragraphs) + 1)
+        ), number)
+        for (title, number), paragraphs in found.items()
+    ]  # fmt: skip
+    (tmp_path / "wiki.xml").write_bytes(dump_xml(wiki))
+    arguments = ["--dump", str(tmp_path / "wiki.xml"), "--output", str(tmp_path / "ks"), "--quiet"]
+    assert knowledge_source.main(arguments) == 0
+    manifest = run("fever", split, claims_path, tmp_path / "ks", tmp_path / "out", "--evidence", str(evidence))
+    assert (manifest["counters"]["written"], manifest["sets"]) == (len(claims), sets)
+    lost = sum(len(NOT_RELEASED.get(record["id"], ())) for record in released)
+    assert lost == sum(sets.values()) - sets.get("mapped", 0)
+
+    ours = rows(tmp_path / "out" / "fever", "validation" if split == "dev" else split)
+    assert [row["id"] for row in ours] == [record["id"] for record in released]
+    for mine, theirs in zip(ours, released, strict=True):
+        assert mine["input"] == theirs["input"]
+        for one, other in zip(mine["output"], theirs["output"], strict=True):
+            assert one["answer"] == other["answer"]
+            for span, given in zip(one["provenance"] or (), other.get("provenance", ()), strict=True):
+                for name in ("wikipedia_id", "title", "section", "start_paragraph_id", "end_paragraph_id"):
+                    assert span[name] == given[name]
+                assert {name: span["meta"][name] for name in given["meta"]} == given["meta"]
 
 
 @pytest.mark.parametrize(
