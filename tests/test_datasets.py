@@ -500,6 +500,7 @@ RENAMED = {
     "Robert Erskine Childers": "Erskine Childers (author)",
     "A Rather Blustery Day": "Winnie the Pooh and the Blustery Day",
 }
+"""Titles in HotpotQA, and those that the same pages have in the snapshot of the release."""
 
 
 @pytest.mark.shared
