@@ -25,7 +25,16 @@ from apache_beam.io.filesystems import FileSystems
 from kiltetl.schemas.arrow import RecordError, records_of, schema_of
 from kiltetl.schemas.records import PageRow, Paragraph, ParagraphRow, Reject, Task
 from kiltetl.transforms import io as files
-from kiltetl.transforms.io import BadRow, CountingStream, FileInfo, InputError, ShardWriter, expand, read_rows
+from kiltetl.transforms.io import (
+    BadRow,
+    CountingStream,
+    FileInfo,
+    InputError,
+    ShardWriter,
+    expand,
+    read_lines,
+    read_rows,
+)
 
 ODD = [
     "a b.xml",
@@ -346,6 +355,8 @@ def test_json_lines(pack: str, tmp_path: Path) -> None:
         b'{"a": 1} x',
         b"{'a': 1}",
         b'{"a": "\xff"}',
+        b'{"a": "\xed\xa0\x80"}',
+        '{"a": 1}'.encode("utf-16-be"),
         b'{"a": "\\ud800"}',
         b'{"a": ["\\uDC00 x"]}',
         b"[" * 100_000,
@@ -360,6 +371,19 @@ def test_a_broken_line_spoils_no_other(line: bytes, tmp_path: Path) -> None:
     assert found[1][0] == 2
     assert isinstance(found[1][1], BadRow)
     assert found[1][1].detail.startswith("not JSON: ")
+
+
+ENCODINGS = ("utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be")
+
+
+@pytest.mark.parametrize("pack", PACK)
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_files_that_are_not_utf_8(encoding: str, pack: str, tmp_path: Path) -> None:
+    path = tmp_path / "rows"
+    path.write_bytes(PACK[pack]('[{"a": "ü"}]\n[{"a": 2}]\n'.encode(encoding)))
+    for read in (read_rows(str(path)), read_rows(str(path), "json"), read_lines(str(path))):
+        with pytest.raises(InputError, match=r"/rows: not UTF-8 text \(it starts as UTF-16 or UTF-32 does\)"):
+            next(iter(read))
 
 
 def test_numbers_and_escapes_of_json_lines(tmp_path: Path) -> None:
@@ -625,7 +649,7 @@ def test_other_filesystems_are_used_through_beam(tmp_path: Path, monkeypatch: py
 # the web
 
 
-DATA = bytes(range(256)) * 4000
+DATA = bytes((*range(32, 256), *range(32))) * 4000
 
 
 class Handler(http.server.BaseHTTPRequestHandler):

@@ -326,6 +326,9 @@ def test_malformed_rows_are_rejects_up_to_a_share(
          "not a JSON document"),
         (["--dataset", "nq", "--split", "dev", "--source", "{claims}", "--knowledge-source", "{ks}"],
          "expected nq's format, one JSON object a line, such as {{"),
+        (["--dataset", "nq", "--split", "dev", "--source", "{utf16}", "--knowledge-source", "{ks}"],
+         "utf16: not UTF-8 text (it starts as UTF-16 or UTF-32 does); expected nq's format, one JSON object a line, "
+         'such as {{"example_id": 5, '),
         (["--dataset", "fever", "--split", "dev", "--source", "{claims}", "--knowledge-source", "{ks}"],
          "name them with --evidence"),
         (["--dataset", "hotpotqa", "--split", "dev", "--source", "{rows}", "--knowledge-source", "{empty}"],
@@ -337,10 +340,11 @@ def test_mistakes_of_the_user(
 ) -> None:
     (tmp_path / "text").write_text("hello")
     (tmp_path / "claims").write_text('{"id": 1, "label": "SUPPORTS", "claim": "c", "evidence": []}\n')
+    (tmp_path / "utf16").write_text('{"example_id": 5}\n' * 3, "utf-16")
     (tmp_path / "empty").mkdir()
     places = {
         "rows": write_json(tmp_path / "q.json", ROWS), "text": tmp_path / "text", "claims": tmp_path / "claims",
-        "none": tmp_path / "none.json", "ks": source, "empty": tmp_path / "empty",
+        "none": tmp_path / "none.json", "ks": source, "empty": tmp_path / "empty", "utf16": tmp_path / "utf16",
     }  # fmt: skip
     given = [argument.format(**places) for argument in arguments]
     assert main([*given, "--output", str(tmp_path / "out")]) == 2

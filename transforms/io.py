@@ -6,6 +6,7 @@ so that what stands under its own name is whole.
 """
 
 import bz2
+import codecs
 import contextlib
 import errno
 import fnmatch
@@ -538,23 +539,32 @@ def read_rows(
         report: is told the bytes read.
 
     Raises:
-        InputError: a JSON document that is cut off or damaged, or has no such list.
+        InputError: a file of another encoding than UTF-8; a JSON document that is cut off or damaged, or has
+            no such list.
     """
-    with open_binary(path) as raw, _decompressed(cast(BinaryIO, CountingStream(raw, report))) as stream:
-        try:
-            yield from _json_lines(stream) if source == "jsonl" else _json_items(path, stream, items)
-        except _DAMAGE as error:
-            raise InputError(f"{path}: the data is cut off or damaged ({error})") from None
+    with _text_stream(path, report) as stream:
+        yield from _json_lines(stream) if source == "jsonl" else _json_items(path, stream, items)
 
 
 def read_lines(path: str, report: Callable[[int], None] = lambda amount: None) -> Iterator[str]:
     """Lines of a UTF-8 text file (plain, gz, bz2 or xz), cut at line feeds alone and without them."""
-    with open_binary(path) as raw, _decompressed(cast(BinaryIO, CountingStream(raw, report))) as stream:
+    with _text_stream(path, report) as stream:
         try:
             for line in stream:
-                yield line.rstrip(b"\n").decode("utf-8-sig" if line.startswith(b"\xef\xbb\xbf") else "utf-8")
+                yield line.rstrip(b"\n").decode("utf-8-sig" if line.startswith(_BOM) else "utf-8")
         except UnicodeDecodeError as error:
             raise InputError(f"{path}: not UTF-8 text ({error.reason})") from None
+
+
+@contextlib.contextmanager
+def _text_stream(path: str, report: Callable[[int], None]) -> Iterator[BinaryIO]:
+    """The bytes of a text file, decompressed; InputError if they are damaged, or of UTF-16 or UTF-32."""
+    with open_binary(path) as raw, _decompressed(cast(BinaryIO, CountingStream(raw, report))) as stream:
+        try:
+            head = cast(Any, stream).peek(4)[:4]
+            if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in head:
+                raise InputError(f"{path}: not UTF-8 text (it starts as UTF-16 or UTF-32 does)")
+            yield stream
         except _DAMAGE as error:
             raise InputError(f"{path}: the data is cut off or damaged ({error})") from None
 
@@ -575,7 +585,7 @@ def _json_lines(stream: BinaryIO) -> Iterator[tuple[int, Any]]:
 
 def _json_value(line: bytes) -> Any:
     try:
-        value = json.loads(line)
+        value = json.loads(line.decode("utf-8-sig"))
         if b"\\ud" in line.lower():  # half a surrogate pair would be no text
             json.dumps(value, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
