@@ -426,6 +426,26 @@ def test_numbers_of_json_documents(tmp_path: Path) -> None:
     assert rows(tmp_path, b"[1.5, 2]", "json") == [(1, 1.5), (2, 2)]
 
 
+@pytest.mark.parametrize(
+    "half", [r"\ud83d", r"\uDC00 x", r"\udc00\ud83d", r"\\\uD800", r"\ud800\ud83d\ude00", r"\ud800\u0041", r"\ud800\n"]
+)
+def test_half_a_surrogate_pair_spoils_no_other_row(half: str, tmp_path: Path) -> None:
+    document = rf'[{{"a": ["😀?"]}}, {{"a": [{{"b": "{half}"}}]}}, {{"{half}": 1}}, {{"a": "\ud83d\ude00\uffff"}}]'
+    bad = BadRow("not JSON: half a surrogate pair")
+    expected = [(1, {"a": ["😀?"]}), (2, bad), (3, bad), (4, {"a": "😀\uffff"})]
+    assert rows(tmp_path, document.encode(), "json") == expected
+    assert rows(tmp_path, f'{{"Half": "{half}", "Data": {document}}}'.encode(), "json", "Data.item") == expected
+
+
+@pytest.mark.parametrize("text", [r"\uD83D\uDE00", r"\\ud800", r"\\\ud83d\ude00?", r"\u00fc\n\"", "\uffff北"])
+@pytest.mark.parametrize("count", [1, 2, 5, 6, 7, 11, 12, 13, 1 << 16])
+def test_an_escape_is_read_whole_wherever_a_read_ends(text: str, count: int) -> None:
+    value = json.loads(f'"{text}"')
+    halves = files._Halves(io.BytesIO(rf'["{text}", "{text * 20}", "{text}\uD800", "{text}"]'.encode()))
+    pieces = iter(partial(halves.read, count), b"")
+    assert json.loads(b"".join(pieces)) == [value, value * 20, value + halves.MARK, value]
+
+
 @pytest.mark.parametrize(("document", "items"), [(b"[]", "item"), (b'{"Data": []}', "Data.item")])
 def test_an_empty_list(document: bytes, items: str, tmp_path: Path) -> None:
     assert rows(tmp_path, document, "json", items) == []

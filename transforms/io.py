@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, BinaryIO, Generic, TypeVar, cast
+from typing import Any, BinaryIO, Final, Generic, TypeVar, cast
 
 import ijson
 import pyarrow as pa
@@ -593,6 +593,48 @@ def _json_value(line: bytes) -> Any:
     return value
 
 
+class _Halves:
+    """Bytes of a JSON document for ijson, which reads half a surrogate pair as a question mark: here it is ``MARK``."""
+
+    MARK: Final = "\uffff\ufdd0\uffff"  # of noncharacters, which no text holds
+    _AFTER_ESCAPE: Final = (b" ", b"\n", b",", b":", b"]", b"}")
+    _ESCAPE: Final = re.compile(
+        rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
+    )
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._rest = b""
+        self.found = False
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, as many as ``size`` or so, that end within no escape."""
+        data = self._rest
+        while more := self._stream.read(size):
+            data += more
+            end = len(data)
+            if b"\\" in data[-12:]:
+                end = 1 + max(data.rfind(byte) for byte in self._AFTER_ESCAPE)
+            if end:
+                self._rest = data[end:]
+                return self._marked(data[:end])
+        self._rest = b""
+        return self._marked(data)
+
+    def _marked(self, data: bytes) -> bytes:
+        return self._ESCAPE.sub(self._mark, data) if b"\\ud" in data or b"\\uD" in data else data
+
+    def _mark(self, escape: re.Match[bytes]) -> bytes:
+        if escape[1] is None:
+            return escape[0]
+        self.found = True
+        return self.MARK.encode()
+
+    def among(self, row: Any) -> bool:
+        """Whether the row holds half a pair."""
+        return self.found and self.MARK in json.dumps(row, ensure_ascii=False)
+
+
 def _json_items(path: str, stream: BinaryIO, items: str) -> Iterator[tuple[int, Any]]:
     def start() -> None:
         stream.seek(0)
@@ -600,11 +642,13 @@ def _json_items(path: str, stream: BinaryIO, items: str) -> Iterator[tuple[int, 
             stream.seek(0)
 
     number = 0
+    halves = _Halves(stream)
     try:
         start()
         # not use_float: integers may exceed 64 bits
-        for number, row in enumerate(ijson.items(stream, items), 1):
-            yield number, _plain(row)
+        for number, row in enumerate(ijson.items(halves, items), 1):
+            row = _plain(row)
+            yield number, BadRow("not JSON: half a surrogate pair") if halves.among(row) else row
         if not number:
             start()
             parent = items.removesuffix("item").removesuffix(".")
