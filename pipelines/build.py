@@ -85,9 +85,9 @@ def _check_keys(where: str, found: Mapping[str, Any], known: set[str]) -> None:
 
 
 def _keys(parser: Parser) -> dict[str, argparse.Action]:
-    """The keys of a table: the options of its command, with ``files`` for --file."""
+    """The keys of a table: the options of its command, with ``files`` and ``options`` for --file and --option."""
     return {
-        "files" if action.dest == "file" else action.dest: action
+        f"{action.dest}s" if action.dest in ("file", "option") else action.dest: action
         for action in parser._actions
         if action.dest not in _NO_KEYS
     }
@@ -103,6 +103,11 @@ def _arguments(given: Mapping[str, Any], keys: Mapping[str, argparse.Action], co
                 raise InputError(f'{key} takes names and paths, such as {{ relations = "r.txt" }}, not {value!r}')
             for name, file in value.items():
                 yield f"{option}={name}={io.absolute(_text(f'{key}, {name}', file), Path(config).parent)}"
+        elif key == "options":
+            if not isinstance(value, dict):
+                raise InputError(f"{key} takes names and numbers, such as {{ min-facts = 500 }}, not {value!r}")
+            for name, number in value.items():
+                yield f"{option}={name}={_text(f'{key}, {name}', number, int)}"
         elif action.nargs == 0:
             if not isinstance(value, bool):
                 raise InputError(f"{key} takes true or false, not {value!r}")

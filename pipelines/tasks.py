@@ -77,6 +77,7 @@ class Settings:
     knowledge_source: str | None = None
     mkqa_provenance: str | None = None
     files: tuple[tuple[str, str], ...] = ()
+    options: tuple[tuple[str, str], ...] = ()
     workers: int = 1
     keep_weak: bool = False
     bleu: Bleu = "sacrebleu"
@@ -130,7 +131,7 @@ def check(settings: Settings) -> Checked:
     evidence = tuple(io.expand(settings.evidence)) if settings.evidence else ()
     if evidence and dataset.read_evidence is None:
         raise InputError(f"--evidence: {dataset.name} carries its evidence in its own files")
-    dataset = _configured(dataset, dict(settings.files))
+    dataset = _configured(dataset, dict(settings.files), dict(settings.options))
     if dataset.evidence_required and not evidence:
         raise InputError(
             f"{dataset.name} keeps its evidence in files of its own: name them with --evidence; {dataset.homepage}"
@@ -170,6 +171,7 @@ def plan(settings: Settings) -> TaskJob:
             "threshold": THRESHOLD,
             "keep_weak": settings.keep_weak,
             "max_span_paragraphs": settings.max_span_paragraphs,
+            "options": dict(sorted(settings.options)),
             "signature": signature(settings.bleu, language) if source else None,
         },
         "published": {
@@ -217,19 +219,23 @@ def _borrowed(settings: Settings, folder: str) -> tuple[Tables, dict[str, Any] |
     return tables, next(iter(sources.values()))
 
 
-def _configured(dataset: Dataset, files: dict[str, str]) -> Dataset:
-    """The dataset with its option files read."""
-    known = dataset.files or {}
-    for name in files:
-        if name not in known:
-            takes = ", ".join(known) or "none"
-            raise InputError(f"--file {name}: {dataset.name} takes no such option file; it takes {takes}")
-    if not files or dataset.configure is None:
+def _configured(dataset: Dataset, files: dict[str, str], options: dict[str, str]) -> Dataset:
+    """The dataset with its option files and options."""
+    for flag, what, given, known in (
+        ("--file", "option file", files, dataset.files or {}),
+        ("--option", "option", options, dataset.options or {}),
+    ):
+        for name in given:
+            if name not in known:
+                takes = ", ".join(known) or "none"
+                raise InputError(f"{flag} {name}: {dataset.name} takes no such {what}; it takes {takes}")
+    if not (files or options) or dataset.configure is None:
         return dataset
+    lines = {name: list(io.read_lines(path)) for name, path in files.items()}
     try:
-        return dataset.configure({name: list(io.read_lines(path)) for name, path in files.items()})
+        return dataset.configure(lines | {name: [value] for name, value in options.items()})
     except ValueError as error:
-        raise InputError(f"{', '.join(files.values())}: {error}") from None
+        raise InputError(f"{', '.join([*files.values(), *map('--option '.__add__, options)])}: {error}") from None
 
 
 def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
@@ -269,7 +275,10 @@ def _map(
     counters, sets = manifest["counters"], manifest["sets"]
     if not counters["written"] or (sets and not sets.get("mapped")):
         why = (
-            Counter(manifest["skipped"]) + Counter(manifest["rejected"]) + Counter(sets if counters["written"] else {})
+            Counter(manifest["skipped"])
+            + Counter(manifest["skipped_merging"])
+            + Counter(manifest["rejected"])
+            + Counter(sets if counters["written"] else {})
         )
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in why.most_common())
         console.warn(f"{job.stage}: not one example could be mapped ({reasons or 'none was read'})")
@@ -290,11 +299,11 @@ def _describe(job: TaskJob, settings: Settings) -> str:
     return "\n".join(lines)
 
 
-def _option_file(text: str) -> tuple[str, str]:
-    name, sign, path = text.partition("=")
-    if not sign or not path:
-        raise InputError(f"--file {text}: give NAME=PATH")
-    return name, path
+def _pair(text: str, form: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not value:
+        raise InputError(f"{form.partition(' ')[0]} {text}: give {form.partition(' ')[2]}")
+    return name, value
 
 
 def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
@@ -321,6 +330,18 @@ def parser() -> Parser:
         metavar="NAME=PATH",
         help="an option file of the dataset: "
         + "; ".join(f"{d.name}: {', '.join(d.files)}" for d in DATASETS.values() if d.files),
+    )
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a number in the rules of the dataset: "
+        + "; ".join(
+            f"{d.name}: {', '.join(f'{name}, {text}' for name, text in d.options.items())}"
+            for d in DATASETS.values()
+            if d.options
+        ),
     )
     parser.add_argument("--knowledge-source", metavar="DIR", help="what kiltetl knowledge-source wrote")
     parser.add_argument(
@@ -363,7 +384,8 @@ def settings_of(found: argparse.Namespace, beam_arguments: tuple[str, ...]) -> S
         source=tuple(found.source),
         output=found.output,
         evidence=tuple(found.evidence),
-        files=tuple(_option_file(one) for one in found.file),
+        files=tuple(_pair(one, "--file NAME=PATH") for one in found.file),
+        options=tuple(_pair(one, "--option NAME=VALUE") for one in found.option),
         from_kilt=tuple(found.from_kilt),
         knowledge_source=found.knowledge_source,
         mkqa_provenance=found.mkqa_provenance,
@@ -385,6 +407,8 @@ def _command(arguments: Sequence[str]) -> None:
         console.say(table(terminal_rows(summarize(None, [manifest]))))
         if "borrowed" in manifest:
             console.say("\nprovenance of nq: " + ", ".join(f"{k} {n:,}" for k, n in manifest["borrowed"].items()))
+        for remark, count in manifest.get("remarks", {}).items():
+            console.say(f"\n{remark}: {count:,}")
         console.say(f"\nshards in {io.join(settings.output, settings.dataset)}")
 
 

@@ -384,6 +384,7 @@ NO_PAGE: Final = "no-page"  # triviaqa: a question to which no page is given
 NO_PASSAGE: Final = "no-passage"  # wow: a dialogue whose wizard chose no sentence
 NO_FACT: Final = "no-fact"  # trex: a document that states no fact between two entities
 TOO_MANY_PROVENANCES: Final = "too-many-provenances"
+RARE_RELATION: Final = "rare-relation"  # trex: a relation of too few facts
 NEGATIVE_EXAMPLE: Final = "negative-example"
 OTHER_SPLIT: Final = "other-split"  # of a dataset that is split by a rule
 NO_ENTITY: Final = "no-entity"  # a mention that annotators linked to no page
@@ -400,6 +401,7 @@ SKIPS: Final = (
     NO_PASSAGE,
     NO_FACT,
     TOO_MANY_PROVENANCES,
+    RARE_RELATION,
     NEGATIVE_EXAMPLE,
     NO_ENTITY,
     OTHER_SPLIT,

@@ -36,7 +36,8 @@ def test_values_arrive(tmp_path: Path) -> None:
     source = 'limit_pages = 5\npart_mb = 2\ndump_date = 2019-08-01\ntables = "cells"\nmath = "drop"\noverwrite = true\n'
     source += 'templates = "t.json"\nmax_reject_share = 1\nworkers = 3\n'
     task = 'keep_weak = true\nbleu = "released"\nmax_span_paragraphs = 2\nmax_reject_share = 1e-2\nevidence = "e/*"\n'
-    found, one = settings(config(tmp_path, source, task + 'files = { a = "b c.txt", d = "-e=f.txt" }\n'))
+    task += 'files = { a = "b c.txt", d = "-e=f.txt" }\noptions = { min-facts = 2, seed = 7 }\n'
+    found, one = settings(config(tmp_path, source, task))
     assert found == knowledge_source.Settings(
         dump=(str(tmp_path / "d.xml.bz2"),),
         output=str(tmp_path / "out" / "knowledge_source"),
@@ -53,6 +54,7 @@ def test_values_arrive(tmp_path: Path) -> None:
     assert (one.keep_weak, one.bleu, one.max_span_paragraphs, one.max_reject_share) == (True, "released", 2, 0.01)
     assert (one.source, one.evidence) == ((str(tmp_path / "dev.json"),), (str(tmp_path / "e" / "*"),))
     assert one.files == (("a", str(tmp_path / "b c.txt")), ("d", str(tmp_path / "-e=f.txt")))
+    assert one.options == (("min-facts", "2"), ("seed", "7"))
     assert (one.workers, one.knowledge_source) == (1, found.output)
 
 
@@ -113,6 +115,9 @@ def test_wrong_values_of_the_knowledge_source(
         ("evidence = [5]", 'evidence takes paths in a list, such as ["a.jsonl"], not [5]'),
         ('files = ["a"]', "files takes names and paths, such as { relations = \"r.txt\" }, not ['a']"),
         ("files = { relations = 5 }", "files, relations takes text, not 5"),
+        ("options = [2]", "options takes names and numbers, such as { min-facts = 500 }, not [2]"),
+        ('options = { min-facts = "2" }', "options, min-facts takes a number, not '2'"),
+        ("options = { min-facts = 2 }", "--option min-facts: hotpotqa takes no such option; it takes none"),
         ("mkqa_provenance = false", "mkqa_provenance takes a folder of tasks, or true for this build's own"),
         ("weak = true", "has weak; known are bleu, dataset, evidence, files, from_kilt, keep_weak, "),
         ('files = { relations = "r.txt" }', "--file relations: hotpotqa takes no such option file"),

@@ -168,10 +168,17 @@ def test_shape(name: str, sealed: Callable[[], None]) -> None:
             outcome(dataset.read_evidence, page)
     found = merged(dataset, examples)
     check(found)
-    if dataset.split_of is not None:
+    assert (dataset.group is None) == (dataset.settle is None)
+    if dataset.group is not None and dataset.settle is not None:
+        assert dataset.key is not None, "what is summed is of merged examples"
+        settled = dataset.settle(dataset, dict(map(dataset.group, found)))
+        assert settled.settle is None
+        assert {settled.split_of(example) for example in found if settled.split_of} <= set(dataset.splits)
+    elif dataset.split_of is not None:
         assert {dataset.split_of(example) for example in found} <= set(dataset.splits)
     assert (dataset.key is None) == (dataset.merge is None)
     assert (dataset.files is None) == (dataset.configure is None)
+    assert dataset.options is None or dataset.configure is not None
     assert dataset.name == name
     assert dataset.splits
     assert set(dataset.splits) <= {"train", "validation", "test"}

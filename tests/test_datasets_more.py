@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from test_datasets import merged, one, rows, used
 
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, OutputMeta, TaskMeta
-from kiltetl.transforms.datasets import DATASETS, structured_zeroshot, trex
+from kiltetl.transforms.datasets import DATASETS, trex
 from kiltetl.transforms.datasets.eli5 import DATASET as ELI5
 from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row, SkipRow
 from kiltetl.transforms.datasets.structured_zeroshot import DATASET as ZERO_SHOT
@@ -28,6 +28,11 @@ from kiltetl.transforms.stable import stable_id, stable_share
 def configured(dataset: Dataset, **files: Sequence[str]) -> Dataset:
     assert dataset.configure is not None
     return dataset.configure({name.replace("_", "-"): lines for name, lines in files.items()})
+
+
+def settled(dataset: Dataset, counts: Mapping[str, int]) -> Dataset:
+    assert dataset.settle is not None
+    return dataset.settle(dataset, counts)
 
 
 def split(dataset: Dataset, example: Example) -> str:
@@ -76,6 +81,8 @@ def test_a_configured_dataset_travels(name: str) -> None:
     """Workers get it pickled; without files it reads like the dataset itself."""
     dataset = configured(DATASETS[name])
     assert pickle.loads(pickle.dumps(dataset)).name == name
+    if dataset.settle is not None:
+        assert pickle.loads(pickle.dumps(settled(dataset, {"P17": 2}))).name == name
 
 
 # ---------------------------------------------------------------------------------------------
@@ -201,7 +208,8 @@ def test_trex_a_fact_of_more_than_20_sentences_is_left_out(count: int, left: boo
     other = list(TREX.read(document("Kite Island, Wind Sea.", triple(ISLAND, "P17", SEA))))
     (record,) = TREX.merge([*examples, *other])
     assert {output.meta.entity for output in record.outputs} == ({"Q7", "Q9"} if left else {"Q9"})
-    assert len(list(trex.merge(examples, at_most=count))) == 1
+    assert len(merged(configured(TREX, max_provenances=[str(count)]), examples)) == 1
+    assert not merged(configured(TREX, max_provenances=["19"]), examples)
 
 
 def test_trex_the_same_sentence_again_is_no_further_provenance() -> None:
@@ -214,16 +222,24 @@ def test_trex_the_same_sentence_again_is_no_further_provenance() -> None:
 def test_trex_rare_relations() -> None:
     page = document("Kite Island is in Oz.", triple(ISLAND, "P17", OZ), triple(ISLAND, "P17", SEA))
     page["triples"] += (triple(ISLAND, "P206", SEA),)
-    found = records(TREX, page)
-    counts: Counter[str] = Counter()
-    for record in found:
-        relation, number = trex.facts(record)
-        counts[relation] += number
+    assert TREX.group is not None
+    counts = dict(map(TREX.group, records(TREX, page)))
     assert counts == {"P17": 2, "P206": 1}
-    assert trex.frequent_relations(counts, at_least=2) == ["P17"]
-    assert trex.frequent_relations({"P2": 1000, "P1": 999, "P3": 1000, "P4": 5000}) == ["P4", "P2", "P3"]
-    (record,) = records(configured(TREX, relations=["P17", ""]), page)
-    assert record.id == "Q42-P17"
+    assert [record.id for record in records(settled(configured(TREX, min_facts=["2"]), counts), page)] == ["Q42-P17"]
+    for least, kept in ((999, True), (1000, True), (1001, False)):
+        dataset = settled(configured(TREX, min_facts=[str(least)]), {"P17": 1000})
+        assert bool(records(dataset, page)) == kept
+    assert not records(settled(TREX, {"P17": 999}), page)
+    assert records(settled(TREX, {"P17": 1000}), page)
+    examples = [example for example in TREX.read(page) if example.id == "Q42-P206"]
+    rare = settled(TREX, counts)
+    assert rare.merge is not None
+    with pytest.raises(SkipRow, match="rare-relation"):
+        list(rare.merge(examples))
+    named = configured(TREX, relations=["P17", ""])
+    assert named.settle is None
+    assert [record.id for record in records(named, page)] == ["Q42-P17"]
+    assert configured(TREX, relations=["P17"], min_facts=["2"]).settle is not None
     with pytest.raises(SkipRow, match="no-fact"):
         records(configured(TREX, relations=["P1"]), page)
 
@@ -233,7 +249,14 @@ def test_trex_an_unknown_property_keeps_its_id_and_can_be_counted() -> None:
         TREX, document("Kite Island is in Oz.", triple(ISLAND, "P17", OZ), triple(ISLAND, "P99999", OZ))
     )
     assert unknown.input == "Kite Island [SEP] P99999"
-    assert (trex.is_unlabelled(known), trex.is_unlabelled(unknown)) == (False, True)
+    assert TREX.remark is not None
+    assert (TREX.remark(known), TREX.remark(unknown)) == (None, "relation without a label")
+
+
+@pytest.mark.parametrize("value", ["", "-1", "1.5", "many", "1000000000"])
+def test_trex_bad_numbers_are_told(value: str) -> None:
+    with pytest.raises(ValueError, match=f"min-facts is '{value}', not a whole number"):
+        configured(TREX, min_facts=[value])
 
 
 @pytest.mark.parametrize("line", ["Q7", "Q7\t", "Oz\tQ7"])
@@ -243,13 +266,15 @@ def test_trex_bad_labels_are_told(line: str) -> None:
 
 
 def test_trex_split() -> None:
-    found = Counter(trex.split_of(Example(f"Q{i}-P17", "x", ()), share=0.05) for i in range(20_000))
+    example = Example("Q42-P17", "x", ())
+    twentieth = configured(TREX, held_out=[str(trex.RECORDS // 20)])
+    found = Counter(split(twentieth, Example(f"Q{i}-P17", "x", ())) for i in range(20_000))
     assert found["train"] == pytest.approx(18_000, rel=0.02)
     assert found["validation"] == pytest.approx(1_000, rel=0.1)
     assert found["test"] == pytest.approx(1_000, rel=0.1)
-    example = Example("Q42-P17", "x", ())
-    assert split(TREX, example) == trex.split_of(example, trex.HELD_OUT, seed=0)
-    assert len({trex.split_of(example, 0.34, seed) for seed in range(30)}) == 3
+    assert split(TREX, example) == split(configured(TREX, held_out=["5000"], seed=["0"]), example) == "train"
+    third = [configured(TREX, held_out=[str(trex.RECORDS // 3)], seed=[str(seed)]) for seed in range(30)]
+    assert len({split(dataset, example) for dataset in third}) == 3
 
 
 # ---------------------------------------------------------------------------------------------
@@ -289,20 +314,23 @@ def relation_example(relation: str) -> Example:
 
 def test_zero_shot_splits_are_disjoint_in_relations() -> None:
     relations = [f"relation {i}" for i in range(120)]
-    drawn = [line.split("\t") for line in structured_zeroshot.relation_splits(relations)]
-    assert Counter(name for _, name in drawn) == {"train": 84, "validation": 12, "test": 24}
-    assert {relation for relation, _ in drawn} == set(relations)
-    assert drawn == [line.split("\t") for line in structured_zeroshot.relation_splits(relations[::-1])]
-    by_hash = Counter(split(ZERO_SHOT, relation_example(f"relation {i}")) for i in range(12_000))
-    assert by_hash["train"] == pytest.approx(8_400, rel=0.05)
-    assert by_hash["validation"] == pytest.approx(1_200, rel=0.1)
-    assert by_hash["test"] == pytest.approx(2_400, rel=0.1)
+    assert ZERO_SHOT.group is not None
+    examples = [relation_example(relation) for relation in relations]
+    dataset = settled(ZERO_SHOT, dict(map(ZERO_SHOT.group, examples)))
+    drawn = [split(dataset, example) for example in examples]
+    assert Counter(drawn) == {"train": 84, "validation": 12, "test": 24}
+    other_order = settled(ZERO_SHOT, dict.fromkeys(relations[::-1], 7))
+    assert [split(other_order, example) for example in examples] == drawn
+    assert split(dataset, relation_example("relation of no file")) == ""
+    few = settled(ZERO_SHOT, dict.fromkeys(relations[:10], 1))
+    assert Counter(split(few, example) for example in examples[:10]) == {"train": 7, "validation": 1, "test": 2}
 
 
 def test_zero_shot_a_split_file() -> None:
     dataset = configured(ZERO_SHOT, splits=["P26\tdev", "author\ttest", "", "P99999 \t train"], relation_labels=[])
     found = {name: split(dataset, relation_example(name)) for name in ("spouse", "author", "P99999", "other")}
     assert found == {"spouse": "validation", "author": "test", "P99999": "train", "other": ""}
+    assert dataset.settle is None
     with pytest.raises(ValueError, match="train, validation or test"):
         configured(ZERO_SHOT, splits=["P26\tdevelopment"])
 

@@ -13,7 +13,7 @@ import pytest
 from miniwiki import Page, dump_xml
 from test_datasets import NOT_RELEASED, RENAMED
 
-from kiltetl.pipelines import knowledge_source, tasks
+from kiltetl.pipelines import knowledge_source, report, tasks
 from kiltetl.pipelines.tasks import main
 from kiltetl.schemas.arrow import schema_of
 from kiltetl.schemas.records import (
@@ -326,6 +326,12 @@ def test_malformed_rows_are_rejects_up_to_a_share(
          "not a JSON document"),
         (["--dataset", "nq", "--split", "dev", "--source", "{claims}", "--knowledge-source", "{ks}"],
          "expected nq's format, one JSON object a line, such as {{"),
+        (["--dataset", "trex", "--split", "dev", "--source", "{rows}", "--option", "min-facts=few"],
+         "--option min-facts: min-facts is 'few', not a whole number"),
+        (["--dataset", "nq", "--split", "dev", "--source", "{rows}", "--option", "min-facts=1"],
+         "--option min-facts: nq takes no such option; it takes none"),
+        (["--dataset", "trex", "--split", "dev", "--source", "{rows}", "--option", "min-facts"],
+         "--option min-facts: give NAME=VALUE"),
         (["--dataset", "nq", "--split", "dev", "--source", "{utf16}", "--knowledge-source", "{ks}"],
          "utf16: not UTF-8 text (it starts as UTF-16 or UTF-32 does); expected nq's format, one JSON object a line, "
          'such as {{"example_id": 5, '),
@@ -378,6 +384,68 @@ def test_a_span_over_several_rows(tmp_path: Path, source: Path) -> None:
     (span,) = rows(tmp_path / "out" / "hotpotqa", "validation")[0]["output"][0]["provenance"]
     assert (span["start_paragraph_id"], span["start_character"]) == (1, 0)
     assert (span["end_paragraph_id"], span["end_character"], span["bleu_score"]) == (3, 43, 1.0)
+
+
+# --------------------------------------------------------------------------------------------
+# rules over all the records of a dataset
+
+
+def document(title: str, *facts: tuple[str, str, str]) -> dict[str, Any]:
+    """A T-REx document of one sentence, with facts of a subject, a property and an object."""
+
+    def entity(name: str) -> dict[str, Any]:
+        return {"uri": f"http://www.wikidata.org/entity/Q{sum(map(ord, name))}", "surfaceform": name}
+
+    triples = [
+        {"sentence_id": 0, "subject": entity(subject), "predicate": {"uri": relation}, "object": entity(object_)}
+        for subject, relation, object_ in facts
+    ]
+    return {"title": title, "text": KITE, "sentences_boundaries": [[0, len(KITE)]], "triples": triples}
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_relations_of_too_few_facts_in_all_files_are_left_out(
+    tmp_path: Path, source: Path, workers: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [
+        write_json(tmp_path / "1.json", [document("Kite", ("Kite", "P61", "Mozi"), ("Kite", "P17", "China"))]),
+        write_json(tmp_path / "2.json", [document("Kite", ("Wing", "P61", "Mozi"), ("Wing", "P99999", "China"))]),
+    ]
+    rule = ["--option", "min-facts=2", "--option", "held-out=0", "--workers", workers]
+    manifest = run("trex", "train", files, source, tmp_path / "out", *rule)
+    assert [row["input"] for row in rows(tmp_path / "out" / "trex", "train")] == [
+        "Kite [SEP] discoverer or inventor", "Wing [SEP] discoverer or inventor",
+    ]  # fmt: skip
+    assert manifest["skipped_merging"] == {"rare-relation": 2}
+    assert manifest["parameters"]["options"] == {"held-out": "0", "min-facts": "2"}
+    assert "remarks" not in manifest
+
+    manifest = run("trex", "train", files, source, tmp_path / "all", "--option", "min-facts=1", "--workers", workers)
+    assert [row["input"].partition(" [SEP] ")[2] for row in rows(tmp_path / "all" / "trex", "train")] == [
+        "discoverer or inventor", "country", "discoverer or inventor", "P99999",
+    ]  # fmt: skip
+    assert manifest["remarks"] == {"relation without a label": 1}
+    assert report.main([str(tmp_path / "all"), "--quiet"]) == 0
+    (dataset,) = json.loads((tmp_path / "all" / "report.json").read_text())["datasets"]
+    assert dataset["splits"][0]["remarks"] == {"relation without a label": 1}
+    assert "relation without a label" in (tmp_path / "all" / "report.html").read_text()
+
+    run("trex", "train", files, source, tmp_path / "none")
+    assert "trex/train: not one example could be mapped (rare-relation 4)" in capsys.readouterr().err
+
+
+def test_relations_are_divided_by_all_files(tmp_path: Path, source: Path) -> None:
+    """10 relations in two files: 7, 1 and 2 of them, whatever the file."""
+    paths = [tmp_path / "1.tsv", tmp_path / "2.tsv"]
+    for number, path in enumerate(paths):
+        lines = [f"relation {n}\tWhat is XXX?\tKite\t{KITE}\tcraft" for n in range(number * 5, number * 5 + 5)]
+        path.write_text("\n".join(lines) + "\n")
+    found = {}
+    for split in ("train", "validation", "test"):
+        run("structured_zeroshot", split, paths, source, tmp_path / "out")
+        found[split] = [row["input"] for row in rows(tmp_path / "out" / "structured_zeroshot", split)]
+    assert {split: len(inputs) for split, inputs in found.items()} == {"train": 7, "validation": 1, "test": 2}
+    assert len({one for inputs in found.values() for one in inputs}) == 10
 
 
 # --------------------------------------------------------------------------------------------

@@ -38,8 +38,12 @@ def released(dataset: Dataset, split: str) -> Dataset:
         key=None,
         merge=None,
         split_of=None,
+        group=None,
+        settle=None,
         files=None,
+        options=None,
         configure=None,
+        remark=None,
         published_drop=None,
     )
 

@@ -125,6 +125,7 @@ def _split(task: Manifest) -> dict[str, Any]:
         "averages": {name: _ratio(counters.get(above), counters.get(below)) for name, above, below in _AVERAGES},
         "released": task.get("released") or {},
         "borrowed": task.get("borrowed") or {},
+        "remarks": task.get("remarks") or {},
         "published": {
             "size": published.get("size"),
             "drop_percent": published.get("drop_percent"),
@@ -724,9 +725,11 @@ def _counts(splits: Sequence[Manifest]) -> list[tuple[str, list[Element]]]:
     if any(split["pages"] for split in splits):
         averages.append(row("Distinct pages", *counts("pages")))
     scored = any(split["bleu"]["count"] for split in splits)
+    remarks = sorted({name for split in splits for name in split["remarks"]})
     origins = [
         *_origins(splits, "released", "Released evidence", ("aligned", "checked", "whole-page")),
         *_origins(splits, "borrowed", "Provenance of Natural Questions", ("mapped",)),
+        *(_row(name, *(_number(split["remarks"].get(name, 0)) for split in splits)) for name in remarks),
     ]
     return [("", rows), ("", examples), ("", bleu if scored else []), ("", averages), ("", origins)]
 

@@ -57,8 +57,12 @@ class Dataset:
             (the examples of one key); it is called once a key.
         split_of: for a dataset whose authors published no split: the split that an example (after
             merge) belongs to; the others are passed over. Depends on the example alone.
+        group, settle: for a dataset with a rule over all its records (after merge): what a record counts
+            for, a name and a number, and the dataset once the numbers of all files are summed by name.
         files: names of option files that ``configure`` takes, each with a line of help.
-        configure: the dataset for given option files, name to its lines.
+        options: names of values that ``configure`` takes, each with a line of help that tells the default.
+        configure: the dataset for given option files, name to its lines, and values, as one line each.
+        remark: what is counted of a record that is written, in a word; None for most.
         published_drop: share of dev and test that the paper's mapping discards, in percent.
         published_averages: what the paper reports: spans of an evidence set, evidence sets, pages and
             answers of a record.
@@ -85,8 +89,12 @@ class Dataset:
     key: Callable[[Example], str] | None = None
     merge: Callable[[Sequence[Example]], Iterator[Example]] | None = None
     split_of: Callable[[Example], str] | None = None
+    group: Callable[[Example], tuple[str, int]] | None = None
+    settle: "Callable[[Dataset, Mapping[str, int]], Dataset] | None" = None
     files: Mapping[str, str] | None = None
+    options: Mapping[str, str] | None = None
     configure: "Callable[[Mapping[str, Sequence[str]]], Dataset] | None" = None
+    remark: Callable[[Example], str | None] | None = None
     published_averages: tuple[float, float, float, float] | None = None
     published_size: Mapping[str, int] | None = None
     published_drop: Mapping[str, float] | None = None

@@ -10,10 +10,10 @@ without answers is a negative example. ``parse`` makes a row of a line::
 
 The questions of a relation and a subject become one record. Its split is its relation's, so that no
 relation of validation or test is seen in training: the one that ``splits`` names, else one drawn by
-a hash of the relation, in the proportions 84 : 12 : 24. ``relation_splits`` draws exactly so many.
+a hash of the relation, so that of all relations in the files 84, 12 and 24 of 120 are in each split.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -65,28 +65,35 @@ def merge(examples: Sequence[Example]) -> Iterator[Example]:
     yield replace(examples[0], outputs=tuple(outputs), meta=TaskMeta(template_questions=tuple(questions)))
 
 
-def split_of(example: Example, splits: Mapping[str, str] | None = None, seed: int = SEED) -> str:
-    """The split of the example's relation; none, "", for a relation that a split file leaves out."""
-    relation = example.input.rpartition(SEPARATOR)[2]
-    if splits is not None:
-        return splits.get(relation, "")
-    place = stable_share(relation, seed) * sum(SHARES.values())
-    if place < SHARES["train"]:
-        return "train"
-    return "validation" if place < SHARES["train"] + SHARES["validation"] else "test"
+def split_of(example: Example, splits: Mapping[str, str]) -> str:
+    """The split of the example's relation; none, "", for a relation that has none."""
+    return splits.get(_relation(example), "")
 
 
-def relation_splits(relations: Collection[str], seed: int = SEED) -> Iterator[str]:
-    """Lines of a split file: the relations in the order of their hash, in the proportions 84 : 12 : 24.
+def _relation(example: Example) -> str:
+    return example.input.rpartition(SEPARATOR)[2]
 
-    Of the 120 relations of the dataset exactly 84, 12 and 24.
-    """
+
+def records(example: Example) -> tuple[str, int]:
+    """Relation of a record, and that it is one."""
+    return _relation(example), 1
+
+
+def settle(dataset: Dataset, counts: Mapping[str, int]) -> Dataset:
+    """The dataset with the relations of its files divided."""
+    return replace(dataset, split_of=partial(split_of, splits=relation_splits(counts)), settle=None)
+
+
+def relation_splits(relations: Iterable[str], seed: int = SEED) -> dict[str, str]:
+    """Split of each relation: in the order of their hash, in the proportions 84 : 12 : 24."""
     ordered = sorted(set(relations), key=lambda relation: (stable_share(relation, seed), relation))
+    found: dict[str, str] = {}
     total, end = sum(SHARES.values()), 0
     for split, share in SHARES.items():
         start, end = end, end + share
-        for relation in ordered[start * len(ordered) // total : end * len(ordered) // total]:
-            yield f"{relation}\t{split}"
+        part = ordered[start * len(ordered) // total : end * len(ordered) // total]
+        found |= dict.fromkeys(part, split)
+    return found
 
 
 def configure(files: Mapping[str, Sequence[str]]) -> Dataset:
@@ -101,7 +108,8 @@ def configure(files: Mapping[str, Sequence[str]]) -> Dataset:
         if split not in SHARES:
             raise ValueError(f"{line!r} is not a relation and train, validation or test with a tab between them")
         splits[labels.get(relation, relation)] = split
-    return replace(DATASET, read=partial(read, labels=labels), split_of=partial(split_of, splits=splits))
+    named = partial(split_of, splits=splits)
+    return replace(DATASET, read=partial(read, labels=labels), split_of=named, settle=None)
 
 
 DATASET = Dataset(
@@ -112,7 +120,9 @@ DATASET = Dataset(
     parse=parse,
     key=key,
     merge=merge,
-    split_of=split_of,
+    split_of=partial(split_of, splits={}),
+    group=records,
+    settle=settle,
     files={
         "relation-labels": "lines of a property and its label, such as P26<TAB>spouse, beside the built-in ones",
         "splits": "lines of a relation and its split, such as P26<TAB>validation; others are left out",
@@ -121,8 +131,8 @@ DATASET = Dataset(
     splits=("train", "validation", "test"),
     row_example="spouse<TAB>Who is XXX's wife?<TAB>Lu Ban<TAB>Lu Ban wed Lady Yun.<TAB>Lady Yun",
     usage="every split: `--source train.0 dev.0 test.0` (or more folds) of `relation_splits`; which split a "
-    "relation is in says `--file splits=…`, else a hash; `--file relation-labels=…` for further "
-    "properties",
+    "relation is in says `--file splits=…`, else a hash, in the proportions 84 : 12 : 24; `--file "
+    "relation-labels=…` for further properties",
     licence="none stated; sentences of Wikipedia CC BY-SA",
     homepage="https://arxiv.org/abs/1706.04115",
     published_averages=(1.0, 1.0, 1.0, 1.0),

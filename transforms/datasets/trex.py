@@ -15,19 +15,20 @@ are no entities (dates, numbers) and facts that join a thing to itself are left 
 
 The files hold no labels. Without ``entity-labels`` a thing is called what sentences call it most
 often, and has no aliases. T-REx is not split: 5,000 records each for validation and test are drawn
-by a hash of the id (a share of 2,294,168, so about as many). A relation of fewer than 1,000 facts is
-left out by naming those to keep (``relations``), which ``facts`` and ``frequent_relations`` find.
+by a hash of the id (a share of 2,294,168, so about as many). A relation of fewer than 1,000 facts in
+all the files is left out, unless ``relations`` names those to keep.
 """
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
 from kiltetl.schemas.records import (
     NO_FACT,
+    RARE_RELATION,
     TOO_MANY_PROVENANCES,
     Evidence,
     Example,
@@ -42,7 +43,8 @@ from kiltetl.transforms.stable import SEED, stable_share
 
 MAX_PROVENANCES: Final = 20
 MIN_FACTS: Final = 1_000
-HELD_OUT: Final = 5_000 / 2_294_168
+HELD_OUT: Final = 5_000
+RECORDS: Final = 2_294_168  # of the three splits
 SEPARATOR: Final = " [SEP] "
 
 # P17c is how early files write a claim of P17
@@ -187,32 +189,46 @@ def merge(examples: Sequence[Example], names: Names | None = None, at_most: int 
     )
 
 
-def split_of(example: Example, share: float = HELD_OUT, seed: int = SEED) -> str:
-    """The split of a record; ``share`` of all are in validation, as many in test."""
-    place = stable_share(example.id, seed)
+def split_of(example: Example, held_out: int = HELD_OUT, seed: int = SEED) -> str:
+    """The split of a record; about ``held_out`` of ``RECORDS`` are in validation, as many in test."""
+    place, share = stable_share(example.id, seed), held_out / RECORDS
     if place < share:
         return "validation"
     return "test" if place < 2 * share else "train"
 
 
 def facts(example: Example) -> tuple[str, int]:
-    """Relation and number of facts of a record: what to count for ``frequent_relations``."""
-    return example.id.partition("-")[2], len({output.meta.entity for output in example.outputs})
+    """Relation and number of facts of a record."""
+    return _relation(example), len({output.meta.entity for output in example.outputs})
 
 
-def frequent_relations(counts: Mapping[str, int], at_least: int = MIN_FACTS) -> list[str]:
-    """The relations with so many facts, most frequent first: lines of the option file ``relations``."""
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    return [relation for relation, count in ordered if count >= at_least]
+def _relation(example: Example) -> str:
+    return example.id.partition("-")[2]
 
 
-def is_unlabelled(example: Example) -> bool:
+def settle(dataset: Dataset, counts: Mapping[str, int], at_least: int = MIN_FACTS) -> Dataset:
+    """The dataset without the relations of fewer than ``at_least`` facts."""
+    assert dataset.merge is not None
+    keep = frozenset(relation for relation, count in counts.items() if count >= at_least)
+    return replace(dataset, merge=partial(_frequent, dataset.merge, keep), settle=None)
+
+
+def _frequent(
+    merge: Callable[[Sequence[Example]], Iterator[Example]], keep: frozenset[str], examples: Sequence[Example]
+) -> Iterator[Example]:
+    records = list(merge(examples))
+    if _relation(examples[0]) not in keep:
+        raise SkipRow(RARE_RELATION)
+    yield from records
+
+
+def remark(example: Example) -> str | None:
     """Whether the input holds the id of a property, for no label is known."""
-    return example.input.endswith(SEPARATOR + example.id.partition("-")[2])
+    return "relation without a label" if example.input.endswith(SEPARATOR + _relation(example)) else None
 
 
 def configure(files: Mapping[str, Sequence[str]]) -> Dataset:
-    """The dataset with labels, or without the relations that are not named."""
+    """The dataset with labels, without the relations that are not named, or with other numbers in its rules."""
     keep = (
         frozenset(line.split("\t")[0].strip() for line in files["relations"] if line.strip())
         if "relations" in files
@@ -223,7 +239,21 @@ def configure(files: Mapping[str, Sequence[str]]) -> Dataset:
         entities=_labels(files.get("entity-labels", ())),
         keep=keep,
     )
-    return replace(DATASET, read=partial(read, names=names), merge=partial(merge, names=names))
+    at_least = _number(files, "min-facts", 0 if keep is not None else MIN_FACTS)
+    return replace(
+        DATASET,
+        read=partial(read, names=names),
+        merge=partial(merge, names=names, at_most=_number(files, "max-provenances", MAX_PROVENANCES)),
+        settle=partial(settle, at_least=at_least) if at_least else None,
+        split_of=partial(split_of, held_out=_number(files, "held-out", HELD_OUT), seed=_number(files, "seed", SEED)),
+    )
+
+
+def _number(files: Mapping[str, Sequence[str]], name: str, default: int) -> int:
+    (text,) = files.get(name, (str(default),))
+    if not re.fullmatch("[0-9]{1,9}", text):
+        raise ValueError(f"{name} is {text!r}, not a whole number")
+    return int(text)
 
 
 def _labels(lines: Iterable[str]) -> dict[str, Sequence[str]]:
@@ -245,19 +275,29 @@ DATASET = Dataset(
     key=key,
     merge=merge,
     split_of=split_of,
+    group=facts,
+    settle=settle,
     files={
         "relation-labels": "lines of a property and its label, such as P17<TAB>country, beside the built-in ones",
         "entity-labels": "lines of an entity, its label and aliases, such as Q30<TAB>United States<TAB>USA<TAB>US",
-        "relations": "the relations to keep, one a line, such as P17 (default: all)",
+        "relations": "the relations to keep, one a line, such as P17 (default: those of min-facts or more)",
+    },
+    options={
+        "max-provenances": f"sentences that a fact may have ({MAX_PROVENANCES})",
+        "min-facts": f"facts that a relation must have ({MIN_FACTS:,}; 0 with relations)",
+        "held-out": f"records in dev and in test, if there are {RECORDS:,} in all ({HELD_OUT:,})",
+        "seed": f"of the split ({SEED})",
     },
     configure=configure,
+    remark=remark,
     splits=("train", "validation", "test"),
     row_example='{"title": "Kite Island", "text": "Kite Island is in Oz.", "sentences_boundaries": [[0, 21]], '
     '"triples": [{"sentence_id": 0, "subject": {"boundaries": [0, 11], "surfaceform": "Kite Island", "uri": '
     '"http://www.wikidata.org/entity/Q42"}, "predicate": {"uri": "http://www.wikidata.org/prop/direct/P17"}, '
     '"object": {"boundaries": [18, 20], "surfaceform": "Oz", "uri": "http://www.wikidata.org/entity/Q7"}}]}',
     usage="every split: `--source 're-nlg_*.json'`, all of them, which a hash divides; `--file "
-    "entity-labels=…`, `relation-labels=…` and `relations=…` as you need them",
+    "entity-labels=…`, `relation-labels=…` and `relations=…` as you need them; `--option min-facts=1000`, "
+    "`max-provenances=20`, `held-out=5000` and `seed=0` are its rules",
     licence="CC BY-SA 4.0",
     homepage="https://hadyelsahar.github.io/t-rex/",
     published_averages=(1.0, 1.68, 1.26, 5.29),

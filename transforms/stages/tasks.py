@@ -63,6 +63,9 @@ _COUNTERS = (
 )
 
 
+_GROUPS = "groups.json"
+
+
 @dataclass(frozen=True, slots=True)
 class KnowledgeSource:
     """A finished knowledge source: its folder, its shards and its wiki."""
@@ -178,9 +181,25 @@ def read_part(job: TaskJob, part: int) -> Iterator[tuple[int, Read]]:
         for read in read_source(job.dataset, job.sources[part].path):
             yield 1, of_split(job.dataset, job.split, read)
     else:
-        pieces = [job.staged(f"piece-{part:05d}-{number:05d}.jsonl") for number in range(len(job.sources))]
-        for count, read in merged(job.dataset, pieces):
-            yield count, of_split(job.dataset, job.split, read)
+        dataset = job.dataset
+        if dataset.settle is not None:
+            dataset = dataset.settle(dataset, io.read_json(job.staged(_GROUPS)))
+        for count, read in merged(dataset, _pieces(job, part)):
+            yield count, of_split(dataset, job.split, read)
+
+
+def count_groups(job: TaskJob, part: int) -> Counter[str]:
+    """The numbers that the merged examples of a bucket count for, by name."""
+    assert job.dataset.group is not None
+    counts: Counter[str] = Counter()
+    for _, read in merged(job.dataset, _pieces(job, part)):
+        for name, number in map(job.dataset.group, () if isinstance(read, Refused) else read):
+            counts[name] += number
+    return counts
+
+
+def _pieces(job: TaskJob, part: int) -> list[str]:
+    return [job.staged(f"piece-{part:05d}-{number:05d}.jsonl") for number in range(len(job.sources))]
 
 
 def requests(job: TaskJob, part: int) -> Iterator[Request]:
@@ -381,6 +400,9 @@ def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
                     record = record if isinstance(sets, str) else with_sets(record, sets)
                     counts[f"borrowed:{sets if isinstance(sets, str) else 'mapped'}"] += 1
                 tasks.write(record)
+                remark = None if job.dataset.remark is None else job.dataset.remark(example)
+                if remark is not None:
+                    counts[f"remarks:{remark}"] += 1
                 spans = [span for output in record.output for span in output.provenance or ()]
                 counts["spans"] += len(spans)
                 counts["record_pages"] += len({span.wikipedia_id for span in spans})
@@ -503,7 +525,7 @@ def publish(job: TaskJob) -> dict[str, Any]:
         "evidence_rows": dict(evidence),
         **{
             name: dict(sorted(found.items()))
-            for name in ("released", "borrowed")
+            for name in ("released", "borrowed", "remarks")
             if (found := _by_reason(counts, name))
         },
         "bleu": added([summary["bleu"] for summary in summaries]).summary(),
@@ -572,14 +594,31 @@ class GatherExamples(beam.PTransform):
         self._job = job
 
     def expand(self, files: PCollection[int]) -> PCollection[int]:
-        return files | beam.Map(self._gather) | beam.CombineGlobally(sum) | beam.FlatMap(self._parts) | beam.Reshuffle()
+        parts = (
+            files | beam.Map(self._gather) | beam.CombineGlobally(sum) | beam.FlatMap(self._parts) | beam.Reshuffle()
+        )
+        if self._job.dataset.settle is None:
+            return parts
+        counts = parts | "Count" >> beam.Map(self._count) | "Sum" >> beam.CombineGlobally(_summed)
+        return counts | "Settle" >> beam.FlatMap(self._settle) | "Spread" >> beam.Reshuffle()
 
     def _gather(self, number: int) -> int:
         gather_file(self._job, number)
         return 1
 
+    def _count(self, part: int) -> Counter[str]:
+        return count_groups(self._job, part)
+
+    def _settle(self, counts: Mapping[str, int]) -> Iterable[int]:
+        io.write_json(self._job.staged(_GROUPS), counts)
+        return self._parts(0)
+
     def _parts(self, _: int) -> Iterable[int]:
         return range(self._job.parts)
+
+
+def _summed(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
+    return sum(map(Counter, counts), Counter[str]())
 
 
 class ReadRequests(beam.PTransform):
