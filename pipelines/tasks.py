@@ -33,7 +33,7 @@ from kiltetl.transforms.released import released
 from kiltetl.transforms.report import summarize, terminal_rows
 from kiltetl.transforms.runner import beam_options, is_local, run, watched
 from kiltetl.transforms.stages.borrowed import Tables
-from kiltetl.transforms.stages.sources import check_format
+from kiltetl.transforms.stages.sources import check_evidence, check_format
 from kiltetl.transforms.stages.tasks import (
     AlignEvidence,
     AssembleExamples,
@@ -138,6 +138,8 @@ def check(settings: Settings) -> Checked:
         )
     for info in sources:
         check_format(dataset, info.path)
+    for info in evidence[:1]:  # of many thousands
+        check_evidence(dataset, info.path)
     return Checked(dataset, split, sources, evidence)
 
 

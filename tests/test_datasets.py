@@ -178,6 +178,9 @@ def test_shape(name: str, sealed: Callable[[], None]) -> None:
         assert {dataset.split_of(example) for example in found} <= set(dataset.splits)
     assert (dataset.key is None) == (dataset.merge is None)
     assert (dataset.files is None) == (dataset.configure is None)
+    assert (dataset.read_evidence is None) == (dataset.evidence_example == "")
+    if dataset.read_evidence is not None:
+        assert list(dataset.read_evidence(json.loads(dataset.evidence_example)))
     assert dataset.options is None or dataset.configure is not None
     assert dataset.name == name
     assert dataset.splits

@@ -313,6 +313,17 @@ def test_malformed_rows_are_rejects_up_to_a_share(
     found = rows(tmp_path / "out" / "rejects" / "fever", "validation")
     assert [row["source_id"] for row in found] == ["claims.jsonl:2", "claims.jsonl:3", "claims.jsonl:4"]
     assert rows(tmp_path / "out" / "fever", "validation")[0]["output"][0]["provenance"][0]["bleu_score"] == 1.0
+    (tmp_path / "wiki.jsonl").write_text(json.dumps(page) + '\n{"id": "Wind", "lines": \n')
+    assert main([*arguments, "--output", str(tmp_path / "other"), "--max-reject-share", "0.75"]) == 0
+    found = rows(tmp_path / "other" / "rejects" / "fever", "validation")
+    assert [row["source_id"] for row in found if row["stage"] == "fever/validation/evidence"] == ["wiki.jsonl:2"]
+    (tmp_path / "claims.jsonl").write_text(lines[0] + "\n")
+    assert main([*arguments, "--output", str(tmp_path / "other"), "--max-reject-share", "0.25"]) == 1
+    message = capsys.readouterr().err
+    assert (
+        "1 of 2 evidence rows are no pages of fever's, more than --max-reject-share 0.25 allows; wiki.jsonl:2: "
+        in message
+    )
 
 
 @pytest.mark.parametrize(
@@ -337,6 +348,10 @@ def test_malformed_rows_are_rejects_up_to_a_share(
          'such as {{"example_id": 5, '),
         (["--dataset", "fever", "--split", "dev", "--source", "{claims}", "--knowledge-source", "{ks}"],
          "name them with --evidence"),
+        (["--dataset", "fever", "--split", "dev", "--source", "{claims}", "--evidence", "{claims}"],
+         "expected fever's evidence, one JSON object a line, such as {{\"id\": \"Kite_-LRB-toy-RRB-\", "),
+        (["--dataset", "hotpotqa", "--split", "dev", "--source", "{rows}", "--evidence", "{utf16}"],
+         "utf16: not UTF-8 text (it starts as UTF-16 or UTF-32 does); expected hotpotqa's evidence"),
         (["--dataset", "hotpotqa", "--split", "dev", "--source", "{rows}", "--knowledge-source", "{empty}"],
          "no knowledge source, or an unfinished one"),
     ],

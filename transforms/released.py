@@ -33,6 +33,7 @@ def released(dataset: Dataset, split: str) -> Dataset:
         parse=None,
         companion=None,
         read_evidence=None,
+        evidence_example="",
         evidence_required=False,
         needs_knowledge_source=True,
         key=None,

@@ -98,6 +98,7 @@ DATASET = Dataset(
     task="fact checking",
     read=read,
     read_evidence=read_evidence,
+    evidence_example='{"id": "Kite_-LRB-toy-RRB-", "text": "…", "lines": "0\\tA kite is a toy .\\ttoy\\tToy\\n1\\t"}',
     evidence_required=True,
     splits=("train", "validation", "test"),
     row_example='{"id": 8, "label": "SUPPORTS", "claim": "Kites fly.", "evidence": [[[1, 1, "Flight", 0]]]}',

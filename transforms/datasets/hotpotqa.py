@@ -83,6 +83,7 @@ DATASET = Dataset(
     task="open-domain QA",
     read=read,
     read_evidence=read_evidence,
+    evidence_example='{"id": 12, "title": "Kite", "text": [["Kite"], ["Kites are old.", " They fly."]]}',
     source="json",
     splits=("train", "validation", "test"),
     row_example='{"_id": "5ab1", "question": "Are kites older than balloons?", "answer": "yes", "type": "comparison", '

@@ -50,6 +50,7 @@ class Dataset:
         usage: one line: which of its files are --source, --evidence, --file, and which split is which.
         read_evidence: for a dataset whose evidence text stands in files of its own: one row of
             those files to pages. ``Evidence.source_page`` is looked up among their keys.
+        evidence_example: one raw row of them, for an error too.
         evidence_required: whether no row can be mapped without those files.
         needs_knowledge_source: False for a dataset that names no page.
         key, merge: for a dataset whose records are made of several rows: examples with the same
@@ -84,6 +85,7 @@ class Dataset:
     parse: Callable[[Lines], Iterator[Row]] | None = None
     companion: Callable[[Row], str] | None = None
     read_evidence: Callable[[Row], Iterator[SourcePage]] | None = None
+    evidence_example: str = ""
     evidence_required: bool = False
     needs_knowledge_source: bool = True
     key: Callable[[Example], str] | None = None

@@ -11,10 +11,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 from kiltetl.schemas.arrow import misfit, record_of
-from kiltetl.schemas.records import MALFORMED_RECORD, OTHER_SPLIT, Example
+from kiltetl.schemas.records import MALFORMED_RECORD, OTHER_SPLIT, Example, SourcePage
 from kiltetl.transforms import io
 from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, SkipRow
 from kiltetl.transforms.io import BadRow, FileInfo, InputError
@@ -117,6 +118,34 @@ def check_format(dataset: Dataset, path: str, rows: int = 20) -> None:
     if problem is None:
         raise InputError(f"{path}: holds no record; expected {expected_format(dataset)}")
     raise InputError(f"{path}, record {problem.row}: {problem.detail}; expected {expected_format(dataset)}")
+
+
+def read_pages(dataset: Dataset, number: int, row: Any) -> Sequence[SourcePage] | Refused:
+    """The pages of a row of the dataset's evidence files, or why it has none."""
+    assert dataset.read_evidence is not None
+    try:
+        if isinstance(row, BadRow):
+            raise MalformedRow(row.detail)
+        return list(dataset.read_evidence(row))
+    except (MalformedRow, KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        detail = f"no page of {dataset.name}'s ({type(error).__name__}: {error})"
+        return Refused(number, MALFORMED_RECORD, detail, skip=False)
+
+
+def check_evidence(dataset: Dataset, path: str, rows: int = 20) -> None:
+    """InputError if not one of the first rows of an evidence file is what the dataset's are."""
+    expected = f"expected {dataset.name}'s evidence, one JSON object a line, such as {dataset.evidence_example}"
+    problem: Refused | None = None
+    try:
+        for number, row in islice(io.read_rows(path), rows):
+            found = read_pages(dataset, number, row)
+            if not isinstance(found, Refused):
+                return
+            problem = problem or found
+    except InputError as error:
+        raise InputError(f"{error}; {expected}") from None
+    if problem is not None:
+        raise InputError(f"{path}, record {problem.row}: {problem.detail}; {expected}")
 
 
 def expected_format(dataset: Dataset) -> str:

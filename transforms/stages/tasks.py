@@ -23,7 +23,6 @@ from kiltetl.schemas.arrow import record_of
 from kiltetl.schemas.records import (
     BLEU_BELOW_THRESHOLD,
     FAILURES,
-    MALFORMED_RECORD,
     PAGE_IS_DISAMBIGUATION,
     PAGE_NOT_IN_KNOWLEDGE_SOURCE,
     SOURCE_PAGE_MISSING,
@@ -36,8 +35,8 @@ from kiltetl.schemas.records import (
 )
 from kiltetl.transforms import io
 from kiltetl.transforms.align import THRESHOLD, Bleu, best_spans, joined, tokenize_page
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow
-from kiltetl.transforms.io import BadRow, FileInfo, InputError, ShardWriter
+from kiltetl.transforms.datasets.spec import Dataset
+from kiltetl.transforms.io import FileInfo, InputError, ShardWriter
 from kiltetl.transforms.mapping import Finding, Unmapped, checked, map_example, provenance, set_losses
 from kiltetl.transforms.quality import NEAR, Quality, added
 from kiltetl.transforms.redirects import Located, TitleIndex
@@ -45,7 +44,16 @@ from kiltetl.transforms.released import kind
 from kiltetl.transforms.runner import RunFailed, advance
 from kiltetl.transforms.stages.borrowed import Tables, evidence_sets, with_sets
 from kiltetl.transforms.stages.knowledge_source import INDEX, MANIFEST
-from kiltetl.transforms.stages.sources import Read, Refused, bucket_count, deal_out, merged, of_split, read_source
+from kiltetl.transforms.stages.sources import (
+    Read,
+    Refused,
+    bucket_count,
+    deal_out,
+    merged,
+    of_split,
+    read_pages,
+    read_source,
+)
 from kiltetl.transforms.titles import normal_title
 
 _COUNTERS = (
@@ -215,21 +223,16 @@ def requests(job: TaskJob, part: int) -> Iterator[Request]:
 
 def read_evidence(job: TaskJob, number: int, needed: frozenset[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """(key, sentences) of the pages that are needed of one of the dataset's evidence files."""
-    read, info = job.dataset.read_evidence, job.evidence[number]
-    assert read is not None
+    info = job.evidence[number]
     rows = 0
     with ShardWriter(job.staged(f"evidence-rejects-{number:05d}.parquet"), Reject) as rejects:
         for rows, row in io.read_rows(info.path, report=advance):
-            try:
-                if isinstance(row, BadRow):
-                    raise MalformedRow(row.detail)
-                for page in read(row):
-                    if page.key in needed:
-                        yield page.key, page.sentences
-            except (MalformedRow, KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            pages = read_pages(job.dataset, rows, row)
+            if isinstance(pages, Refused):
                 name = f"{io.basename(info.path)}:{rows}"
-                detail = f"no page of {job.dataset.name}'s ({type(error).__name__}: {error})"
-                rejects.write(Reject(f"{job.stage}/evidence", name, MALFORMED_RECORD, detail))
+                rejects.write(Reject(f"{job.stage}/evidence", name, pages.reason, pages.detail))
+                continue
+            yield from ((page.key, page.sentences) for page in pages if page.key in needed)
     io.write_json(job.staged(f"evidence-{number:05d}.json"), {"read": rows, "malformed": rejects.count})
 
 
@@ -493,17 +496,15 @@ def publish(job: TaskJob) -> dict[str, Any]:
         if left != right:
             raise RunFailed(f"{job.stage} does not add up: {what}: {left:,} against {right:,}")
     if counts["read"] and failed / counts["read"] > job.max_reject_share:
-        first = next(
-            row for path in reject_shards for row in io.read_table(path).to_pylist() if row["reason"] in FAILURES
-        )
         raise RunFailed(
             f"{job.stage}: {failed:,} of {counts['read']:,} rows are malformed, more than --max-reject-share "
-            f"{job.max_reject_share:g} allows; {first['source_id']}: {first['detail']}"
+            f"{job.max_reject_share:g} allows; {_first_failure(reject_shards, job.stage)}"
         )
     if evidence["malformed"] > evidence["read"] * job.max_reject_share:
         raise RunFailed(
             f"{job.stage}: {evidence['malformed']:,} of {evidence['read']:,} evidence rows are no pages of "
-            f"{job.dataset.name}'s, more than --max-reject-share {job.max_reject_share:g} allows"
+            f"{job.dataset.name}'s, more than --max-reject-share {job.max_reject_share:g} allows; "
+            f"{_first_failure(reject_shards, f'{job.stage}/evidence')}"
         )
     twice = _repeated(shards)
     if twice:
@@ -535,6 +536,13 @@ def publish(job: TaskJob) -> dict[str, Any]:
     io.write_json(manifest_path(job.output, job.dataset.name, job.split), manifest)
     io.delete_folder(job.staging)
     return manifest
+
+
+def _first_failure(reject_shards: Sequence[str], stage: str) -> str:
+    rows = (row for path in reject_shards for row in io.read_table(path).to_pylist())
+    return next(
+        f"{row['source_id']}: {row['detail']}" for row in rows if row["stage"] == stage and row["reason"] in FAILURES
+    )
 
 
 def _by_reason(counts: Mapping[str, int], kind: str) -> Counter[str]:
