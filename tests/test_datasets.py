@@ -414,6 +414,8 @@ def test_real_fever_claims(shared: Path) -> None:
     assert (len(examples), skipped) == (2019, {"not-enough-info": 981})
     assert sum(len(example.outputs) for example in examples) == 2982  # of 3,905 sets that annotators gave
     assert Counter(example.outputs[0].answer for example in examples) == {"SUPPORTS": 1011, "REFUTES": 1008}
+    examples, skipped = used(FEVER, shared / "data/fever/fever2-fixers-dev.jsonl")
+    assert (examples, skipped) == ([], {"not-enough-info": 1})
 
 
 NOT_RELEASED = {

@@ -226,6 +226,14 @@ def test_an_answer_of_nothing_scores_0_and_retrieval_still_counts(answer: str) -
     assert found["Rprec"] == 1.0
 
 
+def test_an_answer_alone_and_a_provenance_alone_are_two_outputs() -> None:
+    """Case F13."""
+    one = gold({"answer": "because"}, {"provenance": [{"wikipedia_id": "7", "title": "Foo"}]})
+    found = metrics(one, guess("because", pages("7")))
+    assert (found["Rprec"], found["em"], found["KILT-em"], found["recall@5"]) == (1.0, 1.0, 1.0, 1.0)
+    assert metrics(one, guess("because", pages("8")))["Rprec"] == 0.0
+
+
 def test_predicted_pages_are_made_unique() -> None:
     found = metrics(gold({"provenance": pages("7")}), guess(provenance=pages("1", 1, "1 ", "1", "1", "7")))
     assert (found["recall@5"], found["precision@5"], found["precision@1"]) == (1.0, 0.2, 0.0)
