@@ -223,7 +223,7 @@ def _frequent(
 
 
 def remark(example: Example) -> str | None:
-    """Whether the input holds the id of a property, for no label is known."""
+    """That the input holds the id of a property, for no label is known."""
     return "relation without a label" if example.input.endswith(SEPARATOR + _relation(example)) else None
 
 
