@@ -263,6 +263,9 @@ class Workers:
         if count > 1:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(count, context, initializer=_start_worker)
+            with _interrupts_held():
+                for _ in range(count):  # a process is started when there is work for it: all at once, not one by one
+                    self._pool.submit(_silence)
         else:
             self._pool = ThreadPoolExecutor(1, initializer=_silence)
 
