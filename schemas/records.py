@@ -438,6 +438,9 @@ PAGE_FAILED: Final = "page-failed"
 MALFORMED_RECORD: Final = "malformed-record"
 FAILURES: Final = (MALFORMED_PAGE, PAGE_FAILED, MALFORMED_RECORD)
 
+# What in a paragraph's text looks like a remnant of wikitext; counted, never removed
+REMNANTS: Final = ("markup", "empty parentheses", "space before punctuation")
+
 
 # --------------------------------------------------------------------------------------------
 # Evaluation

@@ -75,6 +75,14 @@ def contents(output: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(output.iterdir())}
 
 
+def test_what_looks_like_a_remnant_of_wikitext_is_counted(tmp_path: Path) -> None:
+    text = "A<nowiki>[[</nowiki> {{x}}.\n\nB <nowiki>{{</nowiki> ( ) .\n\nC ({{x}}), D.\n\nE , ''f'' ()\n\n. . . G ."
+    manifest = run(write(tmp_path / "d.xml.bz2", [Page("A", text)]), tmp_path / "ks")
+    found = {name: count for name, count in manifest["counters"].items() if name.startswith("text:")}
+    assert found == {"text:markup": 2, "text:empty parentheses": 2, "text:space before punctuation": 3}
+    assert [row["text"] for row in rows(tmp_path / "ks", "paragraphs")][3] == "C, D."
+
+
 def test_tables_of_a_small_wiki(tmp_path: Path) -> None:
     manifest = run(write(tmp_path / "miniwiki-20190801-pages.xml.bz2"), tmp_path / "ks")
     counters = manifest["counters"]

@@ -28,6 +28,7 @@ SOURCE = {
         "paragraphs": 40,
         "kind:title": 9,
         "kind:paragraph": 31,
+        "text:markup": 1,
         "titles": 12,
         "redirects": 3,
         "anchors": 8,
@@ -196,6 +197,7 @@ def test_numbers_of_a_knowledge_source() -> None:
         "titles": 12,
     }
     assert source["kinds"] == {"paragraph": 31, "title": 9}
+    assert source["remnants_per_10000"] == {"markup": 250.0, "empty parentheses": 0.0, "space before punctuation": 0.0}
     assert source["anchors_resolved_percent"] == 75.0
     assert source["reasons"] == {
         "failed": {"page-failed": 1},

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import quote
 from xml.etree import ElementTree
 
-from kiltetl.schemas.records import FAILURES, LOSSES, SKIPS
+from kiltetl.schemas.records import FAILURES, LOSSES, REMNANTS, SKIPS
 
 Manifest: TypeAlias = Mapping[str, Any]
 
@@ -24,6 +24,7 @@ TOP_TEMPLATES: Final = 25
 THRESHOLD: Final = 0.5  # where a manifest does not give its own
 
 _KIND = "kind:"  # prefix of the counters of the paragraphs' kinds
+_REMNANT = "text:"  # prefix of the counters of paragraphs with what looks like a remnant of wikitext
 _TERMINAL: Final = [
     "dataset", "split", "read", "skipped", "failed", "examples", "mapped", "bare", "dropped", "mean BLEU", "reasons"
 ]  # fmt: skip
@@ -89,8 +90,11 @@ def _knowledge_source(manifest: Manifest) -> dict[str, Any]:
         "parameters": manifest.get("parameters") or {},
         "fingerprint": manifest.get("fingerprint"),
         "inputs": manifest.get("inputs") or [],
-        "counts": {k: n for k, n in counters.items() if k not in reasons and not k.startswith(_KIND)},
+        "counts": {k: n for k, n in counters.items() if k not in reasons and not k.startswith((_KIND, _REMNANT))},
         "kinds": {k.removeprefix(_KIND): n for k, n in counters.items() if k.startswith(_KIND)},
+        "remnants_per_10000": {
+            name: _ratio(10_000 * counters.get(_REMNANT + name, 0), counters.get("paragraphs")) for name in REMNANTS
+        },
         "anchors_resolved_percent": _percent(counters.get("anchors_resolved"), counters.get("anchors")),
         "reasons": {
             "skipped": {k: n for k, n in counters.items() if k in SKIPS and n},
@@ -633,6 +637,7 @@ def _source_section(source: Manifest) -> Element:
         _row(_code(name), _number(of["files"]), _number(of["rows"]), _size(of["bytes"]))
         for name, of in source["tables"].items()
     ]
+    remnants = [_row(name, _decimal(share, 1)) for name, share in source["remnants_per_10000"].items()]
     return _element(
         "section",
         {"aria-labelledby": "knowledge-source"},
@@ -648,6 +653,7 @@ def _source_section(source: Manifest) -> Element:
                 if left_out
                 else None,
                 _table("Tables written", ["Table", "Files", "Rows", "Size"], [("", tables)]) if tables else None,
+                _table("Remnants of wikitext, or what looks so", ["What", "Of 10,000 paragraphs"], [("", remnants)]),
             ),
         ),
     )

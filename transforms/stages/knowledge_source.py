@@ -62,7 +62,7 @@ from kiltetl.transforms.io import FileInfo, InputError, ShardWriter
 from kiltetl.transforms.redirects import Located, TitleIndex, resolve_titles, title_hash
 from kiltetl.transforms.runner import RunFailed, advance
 from kiltetl.transforms.titles import normal_title
-from kiltetl.transforms.wikitext import Options, parse_page
+from kiltetl.transforms.wikitext import Options, parse_page, remnants
 
 TABLES: dict[str, type] = {
     "paragraphs": ParagraphRow,
@@ -353,6 +353,8 @@ def parse_part(
                 unknown.update(page.unknown_templates)
                 kinds.update([paragraph.kind for paragraph in page.paragraphs])
                 for paragraph in page.paragraphs:
+                    for remnant in remnants(paragraph.text):
+                        counts[f"text:{remnant}"] += 1
                     if paragraph.anchors:
                         paragraph = _resolved(paragraph, found)
                         counts["anchors"] += len(paragraph.anchors)

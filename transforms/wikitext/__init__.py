@@ -43,10 +43,11 @@ from kiltetl.schemas.records import ParsedPage, Site
 from kiltetl.transforms.sites import ENGLISH
 from kiltetl.transforms.titles import upper_first
 from kiltetl.transforms.wikitext import assemble, cut, inline, renderers
+from kiltetl.transforms.wikitext.assemble import remnants
 from kiltetl.transforms.wikitext.languages import DISAMBIGUATION_TEMPLATES
 from kiltetl.transforms.wikitext.templates import Expansion, normal_name
 
-__all__ = ["Options", "parse_page"]
+__all__ = ["Options", "parse_page", "remnants"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ import html.entities
 import re
 from typing import Final
 
-from kiltetl.schemas.records import Anchor, Paragraph
+from kiltetl.schemas.records import REMNANTS, Anchor, Paragraph
 from kiltetl.transforms.wikitext.inline import Linker
 from kiltetl.transforms.wikitext.marks import EDGE, HEADING, HOLE, LABEL, LINK, LINK_END
 
@@ -146,6 +146,25 @@ def clean(marked: str, linker: Linker) -> tuple[str, tuple[Anchor, ...]]:
     if holed and not _WORD.search(text):
         return "", ()
     return text, anchors
+
+
+def remnants(text: str) -> list[str]:
+    """What in the text of a row looks like a remnant of wikitext, be it the page's own: formulas have braces, too.
+
+    ``markup`` is ``[[``, ``{{``, ``''`` or ``<ref``; a space before punctuation one before a comma or a full stop
+    that ends a word.
+
+    >>> remnants("Kite ( ) is a {{toy}} .")
+    ['markup', 'empty parentheses', 'space before punctuation']
+    """
+    found = []
+    if "[[" in text or "{{" in text or "''" in text or "<ref" in text:
+        found.append(REMNANTS[0])
+    if "()" in text or "( )" in text:
+        found.append(REMNANTS[1])
+    if " , " in text or " . " in text or text.endswith((" ,", " .")):
+        found.append(REMNANTS[2])
+    return found
 
 
 def _single_spaced(text: str) -> str:
