@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any, Final, TypeAlias
 from urllib.parse import quote
-from xml.etree import ElementTree
 
 from kiltetl.schemas.records import FAILURES, LOSSES, REMNANTS, SKIPS
+from kiltetl.transforms import html
 
 Manifest: TypeAlias = Mapping[str, Any]
 
@@ -317,85 +317,6 @@ def _size(count: float) -> str:
 # --------------------------------------------------------------------------------------------
 # The page
 
-Element: TypeAlias = ElementTree.Element
-Child: TypeAlias = "Element | str | None"
-
-_NOT_TEXT = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_LINES = {"meta", "title", "style", "header", "section", "table", "tbody", "tr", "figure", "svg", "details", "p", "h2"}
-
-_STYLE = """
-:root { color-scheme: light dark; --ground: #fbfbf9; --card: #fff; --text: #1d2126; --quiet: #59616b;
-  --line: #dfe2e5; --mapped: #2f6690; --weak: #c8693a; --note: #fff6e3; }
-@media (prefers-color-scheme: dark) {
-  :root { --ground: #14171a; --card: #1b1f23; --text: #e5e7e9; --quiet: #9ea7b0; --line: #343a41;
-    --mapped: #74aad6; --weak: #e2935f; --note: #332b1a; }
-}
-* { box-sizing: border-box; }
-body { margin: 0; background: var(--ground); color: var(--text);
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif; }
-header, main { max-width: 68rem; margin: 0 auto; padding: 0 1.25rem; }
-header { padding-top: 2.5rem; }
-h1 { font-size: 1.75rem; line-height: 1.2; margin: 0 0 .25rem; letter-spacing: -.01em; }
-h2 { font-size: 1.25rem; margin: 0 0 .25rem; }
-h3 { font-size: 1rem; margin: 1.25rem 0 .25rem; }
-p { margin: 0 0 1rem; max-width: 50rem; }
-section > :last-child { margin-bottom: 0; }
-.quiet { color: var(--quiet); }
-a { color: var(--mapped); }
-section { background: var(--card); border: 1px solid var(--line); border-radius: 8px;
-  padding: 1.25rem; margin: 1.5rem 0; }
-dl { display: flex; flex-wrap: wrap; gap: .75rem 2.25rem; margin: 1.25rem 0 0; }
-dt { color: var(--quiet); font-size: .8125rem; }
-dd { margin: 0; overflow-wrap: anywhere; }
-.pair { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 21rem), 1fr)); gap: 1.25rem 2.5rem;
-  align-items: start; }
-.charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 17rem), 1fr)); gap: 1rem 1.5rem;
-  margin-top: 1.25rem; }
-.wide { overflow-x: auto; }
-.wide + .wide, .wide + p, .wide + .charts { margin-top: 1.25rem; }
-table { border-collapse: collapse; width: 100%; font-size: .875rem; font-variant-numeric: tabular-nums; }
-caption { text-align: left; font-weight: 600; padding: .5rem 0; }
-th, td { text-align: left; font-weight: 400; padding: .3rem .75rem .3rem 0; border-bottom: 1px solid var(--line);
-  vertical-align: baseline; }
-th:last-child, td:last-child { padding-right: 0; }
-thead th { color: var(--quiet); font-size: .8125rem; }
-.n { text-align: right; white-space: nowrap; }
-#templates ~ .wide { max-width: 32rem; }
-.long { min-width: 11rem; overflow-wrap: anywhere; }
-.in > th:first-child { padding-left: 1rem; color: var(--quiet); }
-tbody.sum th, tbody.sum td { font-weight: 600; }
-code { font: .8125rem/1.4 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
-figure { margin: 0; max-width: 25rem; }
-figcaption { font-size: .875rem; font-weight: 600; padding: .5rem 0; }
-figcaption span { font-weight: 400; color: var(--quiet); }
-svg { display: block; width: 100%; height: auto; }
-svg text { fill: var(--quiet); font-size: 12px; font-family: inherit; font-variant-numeric: tabular-nums; }
-svg .label { fill: var(--text); }
-.grid { stroke: var(--line); }
-.axis { stroke: var(--quiet); }
-.cut { stroke: var(--text); stroke-dasharray: 4 3; }
-.mapped { fill: var(--mapped); }
-.weak { fill: var(--weak); }
-details { margin-top: 1rem; }
-summary { cursor: pointer; color: var(--quiet); font-size: .875rem; }
-.note { background: var(--note); border-left: 4px solid var(--weak); padding: .6rem .9rem; max-width: none; }
-@media (max-width: 34rem) {
-  header, main { padding-left: .75rem; padding-right: .75rem; }
-  section { padding: 1rem .875rem; }
-}
-@media print {
-  :root { --ground: #fff; --card: #fff; --text: #000; --quiet: #444; --line: #bbb; --mapped: #2f6690; --weak: #c8693a; }
-  :root { color-scheme: light; }
-  body { font-size: 10.5pt; print-color-adjust: exact; -webkit-print-color-adjust: exact; }
-  header, main { max-width: none; padding: 0; }
-  section { border: 0; padding: 0; }
-  .wide { overflow: visible; }
-  details { display: none; }
-  tr, figure, h2 { break-inside: avoid; }
-  h2, caption { break-after: avoid; }
-}
-"""
-
 _BUILT = (
     ("read", "Pages read, of every namespace", False),
     ("articles", "articles", True),
@@ -431,14 +352,14 @@ def render(report: Manifest) -> str:
     site = (source or {}).get("site") or {}
     wiki = site.get("name") or site.get("dbname")
     title = f"KILT on {wiki}" if wiki else "KILT build report"
-    body = _element(
+    body = html.element(
         "body",
         {},
         _header(title, source, report),
-        _element(
+        html.element(
             "main",
             {},
-            *(_element("p", {"class": "note", "role": "note"}, note) for note in report["notes"]),
+            *(html.element("p", {"class": "note", "role": "note"}, note) for note in report["notes"]),
             _overview(report),
             None if source is None else _source_section(source),
             *(_dataset_section(dataset) for dataset in report["datasets"]),
@@ -446,79 +367,10 @@ def render(report: Manifest) -> str:
             _inputs_section(report),
         ),
     )
-    policy = {"http-equiv": "Content-Security-Policy", "content": "default-src 'none'; style-src 'unsafe-inline'"}
-    head = _element(
-        "head",
-        {},
-        _element("meta", {"charset": "utf-8"}),
-        _element("meta", policy),
-        _element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
-        _element("meta", {"name": "color-scheme", "content": "light dark"}),
-        _element("title", {}, title),
-        _element("style", {}, _STYLE),
-    )
-    page = _element("html", {"lang": "en"}, head, body)
-    for one in page.iter():
-        if one.tag in _LINES and not one.tail:
-            one.tail = "\n"
-    return f"<!DOCTYPE html>\n{ElementTree.tostring(page, encoding='unicode', method='html')}\n"
+    return html.document(title, body)
 
 
-def _element(tag: str, attributes: Mapping[str, str], *children: Child) -> Element:
-    """An element; strings among the children are its text, escaped when the page is written."""
-    element = ElementTree.Element(tag, {name: _text(value) for name, value in attributes.items()})
-    last: Element | None = None
-    for child in children:
-        if isinstance(child, str):
-            if last is None:
-                element.text = (element.text or "") + _text(child)
-            else:
-                last.tail = (last.tail or "") + _text(child)
-        elif child is not None:
-            element.append(child)
-            last = child
-    return element
-
-
-def _text(text: str) -> str:
-    """Without what no page may hold, such as control characters and lone surrogates."""
-    return _NOT_TEXT.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def _name(text: object) -> Element:
-    """A name from the data, kept apart from the writing direction around it."""
-    return _element("bdi", {}, str(text))
-
-
-def _code(text: object) -> Element:
-    return _element("code", {}, _name(text))
-
-
-def _long(text: object) -> Element:
-    """A name that may be broken anywhere."""
-    return _element("div", {"class": "long"}, _code(text))
-
-
-def _table(
-    caption: str, heads: Sequence[Child], bodies: Sequence[tuple[str, Sequence[Element]]], left: int = 1
-) -> Element:
-    """A table that scrolls where it is wider than the page; ``left`` columns are aligned to the left."""
-    cells = [
-        _element("th", {"scope": "col"} | ({} if i < left else {"class": "n"}), head) for i, head in enumerate(heads)
-    ]
-    groups = [_element("tbody", {"class": name} if name else {}, *rows) for name, rows in bodies if rows]
-    head = _element("thead", {}, _element("tr", {}, *cells))
-    table = _element("table", {}, _element("caption", {}, caption), head, *groups)
-    return _element("div", {"class": "wide", "tabindex": "0", "role": "region", "aria-label": caption}, table)
-
-
-def _row(head: Child, *cells: Child, left: int = 1, inner: bool = False) -> Element:
-    """A row; cells after the first ``left`` columns hold numbers."""
-    values = [_element("td", {} if i < left else {"class": "n"}, cell) for i, cell in enumerate(cells, start=1)]
-    return _element("tr", {"class": "in"} if inner else {}, _element("th", {"scope": "row"}, head), *values)
-
-
-def _header(title: str, source: Manifest | None, report: Manifest) -> Element:
+def _header(title: str, source: Manifest | None, report: Manifest) -> html.Element:
     lead = "What the build read, wrote and left out."
     versions: Mapping[str, str]
     if source is None:
@@ -540,20 +392,20 @@ def _header(title: str, source: Manifest | None, report: Manifest) -> Element:
         versions = source["versions"]
     facts.append(("Versions", ", ".join(f"{name} {version}" for name, version in versions.items())))
     pairs = [
-        _element("div", {}, _element("dt", {}, label), _element("dd", {}, _name(value)))
+        html.element("div", {}, html.element("dt", {}, label), html.element("dd", {}, html.name(value)))
         for label, value in facts
         if value
     ]
-    return _element(
+    return html.element(
         "header",
         {},
-        _element("h1", {}, _name(title)),
-        _element("p", {"class": "quiet"}, lead),
-        _element("dl", {}, *pairs) if pairs else None,
+        html.element("h1", {}, html.name(title)),
+        html.element("p", {"class": "quiet"}, lead),
+        html.element("dl", {}, *pairs) if pairs else None,
     )
 
 
-def _overview(report: Manifest) -> Element:
+def _overview(report: Manifest) -> html.Element:
     heads = [
         "Dataset",
         "Split",
@@ -566,9 +418,9 @@ def _overview(report: Manifest) -> Element:
         "Mean BLEU",
     ]
     rows = [
-        _row(
-            _element("a", {"href": f"#{_anchor(dataset)}"}, _name(dataset["dataset"])),
-            _name(split["split"]),
+        html.row(
+            html.element("a", {"href": f"#{_anchor(dataset)}"}, html.name(dataset["dataset"])),
+            html.name(split["split"]),
             *(_number(split[key]) for key in ("read", "examples", "written", "dropped")),
             _share(split["dropped_percent"]),
             _share(split["published"]["drop_percent"]),
@@ -579,7 +431,7 @@ def _overview(report: Manifest) -> Element:
         for split in dataset["splits"]
     ]
     totals = report["totals"]
-    sums = _row(
+    sums = html.row(
         "Total",
         "",
         *(_number(totals[key]) for key in ("read", "examples", "written", "dropped")),
@@ -593,26 +445,26 @@ def _overview(report: Manifest) -> Element:
         for split, of in sorted(totals["splits"].items(), key=lambda item: _place(item[0]))
         if of["mean_dropped_percent"] is not None
     ]
-    return _element(
+    return html.element(
         "section",
         {"aria-labelledby": "overview"},
-        _element("h2", {"id": "overview"}, "Overview"),
-        _table("Examples by dataset and split", heads, [("", rows), ("sum", [sums])], left=2)
+        html.element("h2", {"id": "overview"}, "Overview"),
+        html.table("Examples by dataset and split", heads, [("", rows), ("sum", [sums])], left=2)
         if rows
-        else _element("p", {"class": "quiet"}, "No dataset was mapped."),
-        _element("p", {}, f"Mean share dropped of the datasets with a published one: {'; '.join(means)}.")
+        else html.element("p", {"class": "quiet"}, "No dataset was mapped."),
+        html.element("p", {}, f"Mean share dropped of the datasets with a published one: {'; '.join(means)}.")
         if means
         else None,
-        _element("h3", {}, "How to read it"),
-        _element("p", {}, _HOW_TO_READ),
+        html.element("h3", {}, "How to read it"),
+        html.element("p", {}, _HOW_TO_READ),
     )
 
 
 def _anchor(dataset: Manifest) -> str:
-    return "dataset-" + quote(_text(str(dataset["dataset"])), safe="")
+    return "dataset-" + quote(html.shown(str(dataset["dataset"])), safe="")
 
 
-def _source_section(source: Manifest) -> Element:
+def _source_section(source: Manifest) -> html.Element:
     counts = source["counts"]
     known = [key for key, _, _ in _BUILT]
     built = []
@@ -620,63 +472,67 @@ def _source_section(source: Manifest) -> Element:
         if key not in counts:
             continue
         note = f"{label} ({_share(source['anchors_resolved_percent'])})" if key == "anchors_resolved" else label
-        built.append(_row(note, _number(counts[key]), inner=inner))
+        built.append(html.row(note, _number(counts[key]), inner=inner))
         if key == "paragraphs":
             kinds = source["kinds"]
             built += [
-                _row(_KIND_NAMES.get(kind, kind), _number(kinds[kind]), inner=True)
+                html.row(_KIND_NAMES.get(kind, kind), _number(kinds[kind]), inner=True)
                 for kind in sorted(kinds, key=lambda kind: ([*_KIND_NAMES, kind].index(kind), kind))
             ]
-    built += [_row(_code(key), _number(count)) for key, count in counts.items() if key not in known]
+    built += [html.row(html.code(key), _number(count)) for key, count in counts.items() if key not in known]
     left_out = [
-        _row(_code(reason), kind, _number(count), left=2)
+        html.row(html.code(reason), kind, _number(count), left=2)
         for key, kind in (("skipped", "skip"), ("lost", "loss"), ("failed", "failure"))
         for reason, count in _by_count(source["reasons"][key])
     ]
     tables = [
-        _row(_code(name), _number(of["files"]), _number(of["rows"]), _size(of["bytes"]))
+        html.row(html.code(name), _number(of["files"]), _number(of["rows"]), _size(of["bytes"]))
         for name, of in source["tables"].items()
     ]
-    remnants = [_row(name, _decimal(share, 1)) for name, share in source["remnants_per_10000"].items()]
-    return _element(
+    remnants = [html.row(name, _decimal(share, 1)) for name, share in source["remnants_per_10000"].items()]
+    return html.element(
         "section",
         {"aria-labelledby": "knowledge-source"},
-        _element("h2", {"id": "knowledge-source"}, "Knowledge source"),
-        _element(
+        html.element("h2", {"id": "knowledge-source"}, "Knowledge source"),
+        html.element(
             "div",
             {"class": "pair"},
-            _table("What was built", ["What", "Count"], [("", built)]) if built else None,
-            _element(
+            html.table("What was built", ["What", "Count"], [("", built)]) if built else None,
+            html.element(
                 "div",
                 {},
-                _table("What was left out", ["Reason", "Kind", "Count"], [("", left_out)], left=2)
+                html.table("What was left out", ["Reason", "Kind", "Count"], [("", left_out)], left=2)
                 if left_out
                 else None,
-                _table("Tables written", ["Table", "Files", "Rows", "Size"], [("", tables)]) if tables else None,
-                _table("Remnants of wikitext, or what looks so", ["What", "Of 10,000 paragraphs"], [("", remnants)]),
+                html.table("Tables written", ["Table", "Files", "Rows", "Size"], [("", tables)]) if tables else None,
+                html.table(
+                    "Remnants of wikitext, or what looks so", ["What", "Of 10,000 paragraphs"], [("", remnants)]
+                ),
             ),
         ),
     )
 
 
-def _dataset_section(dataset: Manifest) -> Element:
+def _dataset_section(dataset: Manifest) -> html.Element:
     splits = dataset["splits"]
     anchor = _anchor(dataset)
-    heads: list[Child] = [_name(split["split"]) for split in splits]
-    charts = _element("div", {"class": "charts"}, *(_chart(split) for split in splits if split["bleu"]["count"]))
+    heads: list[html.Child] = [html.name(split["split"]) for split in splits]
+    charts = html.element("div", {"class": "charts"}, *(_chart(split) for split in splits if split["bleu"]["count"]))
     if not len(charts):
-        charts = _element("p", {"class": "quiet"}, "No evidence was looked for by its text, hence there is no BLEU.")
+        charts = html.element(
+            "p", {"class": "quiet"}, "No evidence was looked for by its text, hence there is no BLEU."
+        )
     beside, below = (None, charts) if len(charts) > 1 else (charts, None)
-    return _element(
+    return html.element(
         "section",
         {"aria-labelledby": anchor},
-        _element("h2", {"id": anchor}, _name(dataset["dataset"])),
-        _element("p", {"class": "quiet"}, _name(dataset["task"])) if dataset["task"] else None,
-        _element(
+        html.element("h2", {"id": anchor}, html.name(dataset["dataset"])),
+        html.element("p", {"class": "quiet"}, html.name(dataset["task"])) if dataset["task"] else None,
+        html.element(
             "div",
             {"class": "pair"},
-            _table("Counts by split", ["What", *heads], _counts(splits)),
-            _element("div", {}, _reasons_table(splits, heads), beside),
+            html.table("Counts by split", ["What", *heads], _counts(splits)),
+            html.element("div", {}, _reasons_table(splits, heads), beside),
         ),
         below,
         _quality_table(splits),
@@ -685,14 +541,14 @@ def _dataset_section(dataset: Manifest) -> Element:
     )
 
 
-def _counts(splits: Sequence[Manifest]) -> list[tuple[str, list[Element]]]:
-    def row(label: str, *values: str, inner: bool = False) -> Element:
-        return _row(label, *values, inner=inner)
+def _counts(splits: Sequence[Manifest]) -> list[tuple[str, list[html.Element]]]:
+    def row(label: str, *values: str, inner: bool = False) -> html.Element:
+        return html.row(label, *values, inner=inner)
 
     def counts(key: str) -> list[str]:
         return [_number(split[key]) for split in splits]
 
-    def paper(label: str, values: Sequence[str]) -> list[Element]:
+    def paper(label: str, values: Sequence[str]) -> list[html.Element]:
         return [] if all(value == _NONE for value in values) else [row(label, *values, inner=True)]
 
     published = [split["published"] for split in splits]
@@ -735,30 +591,30 @@ def _counts(splits: Sequence[Manifest]) -> list[tuple[str, list[Element]]]:
     origins = [
         *_origins(splits, "released", "Released evidence", ("aligned", "checked", "whole-page")),
         *_origins(splits, "borrowed", "Provenance of Natural Questions", ("mapped",)),
-        *(_row(name, *(_number(split["remarks"].get(name, 0)) for split in splits)) for name in remarks),
+        *(html.row(name, *(_number(split["remarks"].get(name, 0)) for split in splits)) for name in remarks),
     ]
     return [("", rows), ("", examples), ("", bleu if scored else []), ("", averages), ("", origins)]
 
 
-def _origins(splits: Sequence[Manifest], key: str, label: str, summed: Sequence[str]) -> Iterator[Element]:
+def _origins(splits: Sequence[Manifest], key: str, label: str, summed: Sequence[str]) -> Iterator[html.Element]:
     """Where provenance comes from that was not mapped from original files: a sum, and each count."""
     names = sorted({name for split in splits for name in split[key]})
     if names:
-        yield _row(label, *(_number(sum(split[key].get(name, 0) for name in summed)) for split in splits))
+        yield html.row(label, *(_number(sum(split[key].get(name, 0) for name in summed)) for split in splits))
     for name in names:
-        yield _row(name, *(_number(split[key].get(name, 0)) for split in splits), inner=True)
+        yield html.row(name, *(_number(split[key].get(name, 0)) for split in splits), inner=True)
 
 
-def _reasons_table(splits: Sequence[Manifest], heads: Sequence[Child]) -> Element:
+def _reasons_table(splits: Sequence[Manifest], heads: Sequence[html.Child]) -> html.Element:
     rows = []
     for key, kind in (("skipped", "skip"), ("dropped", "loss"), ("failed", "failure"), ("sets", "evidence set")):
         total = _added(split["reasons"][key] for split in splits)
         for reason, _ in _by_count(total):
             counts = (_number(split["reasons"][key].get(reason, 0)) for split in splits)
-            rows.append(_row(_code(reason), kind, *counts, left=2))
+            rows.append(html.row(html.code(reason), kind, *counts, left=2))
     if not rows:
-        return _element("p", {"class": "quiet"}, "Nothing was left out.")
-    return _table("What was left out, and why", ["Reason", "Kind", *heads], [("", rows)], left=2)
+        return html.element("p", {"class": "quiet"}, "Nothing was left out.")
+    return html.table("What was left out, and why", ["Reason", "Kind", *heads], [("", rows)], left=2)
 
 
 # The chart of one histogram: bars from 0 to 1, the part below the threshold in a colour of its own.
@@ -767,7 +623,7 @@ _WIDTH, _HEIGHT = 340.0, 222.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 40.0, 334.0, 34.0, 190.0
 
 
-def _chart(split: Manifest) -> Element:
+def _chart(split: Manifest) -> html.Element:
     bleu = split["bleu"]
     histogram, threshold = bleu["histogram"], bleu["threshold"]
     published = split["published"]["drop_percent"]
@@ -777,20 +633,20 @@ def _chart(split: Manifest) -> Element:
     name = str(split["split"])
     top = _ceiling(max(histogram, default=0) / bleu["count"])
     cut = _across(threshold)
-    svg = _element(
+    svg = html.element(
         "svg",
         {"viewBox": f"0 0 {_WIDTH:g} {_HEIGHT:g}", "role": "img"},
-        _element("title", {}, f"BLEU of the best spans, {name}: {label}"),
+        html.element("title", {}, f"BLEU of the best spans, {name}: {label}"),
         *_axes(top),
         *_bars(histogram, bleu["count"], top, threshold),
-        _line("cut", cut, _TOP - 12, cut, _BOTTOM),
-        _label("label", cut, _TOP - 20, "middle", label),
+        html.line("cut", cut, _TOP - 12, cut, _BOTTOM),
+        html.label("label", cut, _TOP - 20, "middle", label),
     )
     facts = (
         f"{_number(bleu['count'])} spans, mean {_decimal(bleu['mean'], 3)}, {_share(bleu['exact_percent'])} exactly 1"
     )
-    caption = _element("figcaption", {}, "BLEU, ", _name(name), _element("span", {}, f" · {facts}"))
-    return _element("figure", {}, caption, svg)
+    caption = html.element("figcaption", {}, "BLEU, ", html.name(name), html.element("span", {}, f" · {facts}"))
+    return html.element("figure", {}, caption, svg)
 
 
 def _across(bleu: float) -> float:
@@ -802,17 +658,17 @@ def _ceiling(share: float) -> float:
     return next((step for step in (0.05, 0.1, 0.2, 0.4, 0.6, 0.8) if share <= step), 1.0)
 
 
-def _axes(top: float) -> Iterator[Element]:
+def _axes(top: float) -> Iterator[html.Element]:
     for part in (0.0, 0.5, 1.0):
         y = _BOTTOM - part * (_BOTTOM - _TOP)
-        yield _line("grid" if part else "axis", _LEFT, y, _RIGHT, y)
-        yield _label("", _LEFT - 6, y + 4, "end", f"{100 * part * top:g}\N{NO-BREAK SPACE}%")
+        yield html.line("grid" if part else "axis", _LEFT, y, _RIGHT, y)
+        yield html.label("", _LEFT - 6, y + 4, "end", f"{100 * part * top:g}\N{NO-BREAK SPACE}%")
     for tick in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0):
-        yield _label("", _across(tick), _BOTTOM + 16, "middle", f"{tick:g}")
-    yield _label("", _across(0.5), _BOTTOM + 30, "middle", "BLEU of the best span")
+        yield html.label("", _across(tick), _BOTTOM + 16, "middle", f"{tick:g}")
+    yield html.label("", _across(0.5), _BOTTOM + 30, "middle", "BLEU of the best span")
 
 
-def _bars(histogram: Sequence[int], count: int, top: float, threshold: float) -> Iterator[Element]:
+def _bars(histogram: Sequence[int], count: int, top: float, threshold: float) -> Iterator[html.Element]:
     bins = len(histogram)
     width = (_RIGHT - _LEFT) / max(bins, 1)
     for i, number in enumerate(histogram):
@@ -821,29 +677,19 @@ def _bars(histogram: Sequence[int], count: int, top: float, threshold: float) ->
         shape = place | {"width": f"{width - 1.5:.2f}", "height": f"{height:.3f}"}
         kind = "weak" if (i + 0.5) / bins < threshold else "mapped"
         hint = f"{i / bins:.2f} to {(i + 1) / bins:.2f}: {number:,} ({_share(100 * number / count)})"
-        yield _element("rect", shape | {"class": kind}, _element("title", {}, hint))
+        yield html.element("rect", shape | {"class": kind}, html.element("title", {}, hint))
 
 
-def _line(kind: str, x1: float, y1: float, x2: float, y2: float) -> Element:
-    return _element(
-        "line", {"class": kind} | {k: f"{v:g}" for k, v in zip(("x1", "y1", "x2", "y2"), (x1, y1, x2, y2), strict=True)}
-    )
-
-
-def _label(kind: str, x: float, y: float, anchor: str, text: str) -> Element:
-    return _element("text", {"class": kind, "x": f"{x:g}", "y": f"{y:g}", "text-anchor": anchor}, text)
-
-
-def _quality_table(splits: Sequence[Manifest]) -> Element | None:
+def _quality_table(splits: Sequence[Manifest]) -> html.Element | None:
     """How well each evidence was found: the share of every band, and of what was compared with nothing."""
     found = [split["bleu"] for split in splits]
     wholes = [bleu["count"] + sum(bleu["unfound"].values()) for bleu in found]
     if not any(wholes):
         return None
 
-    def band(label: str, counts: Sequence[int], inner: bool = False) -> Element:
+    def band(label: str, counts: Sequence[int], inner: bool = False) -> html.Element:
         cells = [f"{_number(n)} ({_share(_percent(n, whole))})" for n, whole in zip(counts, wholes, strict=True)]
-        return _row(label, *cells, inner=inner)
+        return html.row(label, *cells, inner=inner)
 
     def between(bleu: Manifest, low: float, high: float) -> int:
         bins = len(bleu["histogram"])
@@ -857,65 +703,65 @@ def _quality_table(splits: Sequence[Manifest]) -> Element | None:
     ]
     reasons = sorted({reason for bleu in found for reason in bleu["unfound"]})
     rows += [band(reason, [bleu["unfound"].get(reason, 0) for bleu in found]) for reason in reasons]
-    heads = [_name(split["split"]) for split in splits]
-    return _table("Every evidence by the BLEU of its best span", ["BLEU", *heads], [("", rows)])
+    heads = [html.name(split["split"]) for split in splits]
+    return html.table("Every evidence by the BLEU of its best span", ["BLEU", *heads], [("", rows)])
 
 
-def _nearest(split: Manifest) -> Element:
+def _nearest(split: Manifest) -> html.Element:
     """Evidence and span side by side, around the threshold, so that a person sees what it does."""
     rows = [
-        _element(
+        html.element(
             "tr",
             {},
-            _element("th", {"scope": "row"}, _decimal(one["bleu"], 3)),
-            _element("td", {}, _text(one["title"])),
-            _element("td", {}, _text(one["evidence"])),
-            _element("td", {}, _text(one["span"])),
+            html.element("th", {"scope": "row"}, _decimal(one["bleu"], 3)),
+            html.element("td", {}, html.shown(one["title"])),
+            html.element("td", {}, html.shown(one["evidence"])),
+            html.element("td", {}, html.shown(one["span"])),
         )
         for one in split["bleu"]["nearest"]
     ]
     caption = f"{split['split']}: the examples nearest the threshold"
-    table = _table(caption, ["BLEU", "Page", "Evidence", "Best span"], [("", rows)], left=4)
-    return _element("details", {}, _element("summary", {}, caption), table)
+    table = html.table(caption, ["BLEU", "Page", "Evidence", "Best span"], [("", rows)], left=4)
+    return html.element("details", {}, html.element("summary", {}, caption), table)
 
 
-def _bins_table(splits: Sequence[Manifest]) -> Element | None:
+def _bins_table(splits: Sequence[Manifest]) -> html.Element | None:
     """The charts' numbers, for who cannot see them."""
     scored = [split for split in splits if split["bleu"]["count"]]
     bins = max((len(split["bleu"]["histogram"]) for split in scored), default=0)
     if not bins:
         return None
     rows = [
-        _row(
+        html.row(
             f"{i / bins:.2f} to {(i + 1) / bins:.2f}",
             *(_number(h[i] if i < len(h := split["bleu"]["histogram"]) else 0) for split in scored),
         )
         for i in range(bins)
     ]
-    heads = [_name(split["split"]) for split in scored]
-    table = _table("Spans by BLEU; a bin holds its lower bound, the last one both", ["BLEU", *heads], [("", rows)])
-    return _element("details", {}, _element("summary", {}, "The charts in numbers"), table)
+    heads = [html.name(split["split"]) for split in scored]
+    table = html.table("Spans by BLEU; a bin holds its lower bound, the last one both", ["BLEU", *heads], [("", rows)])
+    return html.element("details", {}, html.element("summary", {}, "The charts in numbers"), table)
 
 
-def _templates_section(templates: Manifest) -> Element | None:
+def _templates_section(templates: Manifest) -> html.Element | None:
     if not templates["top"]:
         return None
-    rows = [_row(_long(one["name"]), _number(one["count"])) for one in templates["top"]]
-    return _element(
+    rows = [html.row(html.long(one["name"]), _number(one["count"])) for one in templates["top"]]
+    return html.element(
         "section",
         {"aria-labelledby": "templates"},
-        _element("h2", {"id": "templates"}, "Unknown templates"),
-        _element(
+        html.element("h2", {"id": "templates"}, "Unknown templates"),
+        html.element(
             "p",
             {"class": "quiet"},
             f"Templates that left no text because the parser does not know them: {_number(templates['names'])} names, "
             f"used {_number(templates['uses'])} times.",
         ),
-        _table(f"The most used {len(rows)}", ["Template", "Uses"], [("", rows)]),
+        html.table(f"The most used {len(rows)}", ["Template", "Uses"], [("", rows)]),
     )
 
 
-def _inputs_section(report: Manifest) -> Element | None:
+def _inputs_section(report: Manifest) -> html.Element | None:
     source = report["knowledge_source"]
     files = [("knowledge source", one) for one in (source or {}).get("inputs", [])]
     files += [
@@ -927,7 +773,13 @@ def _inputs_section(report: Manifest) -> Element | None:
     if not files:
         return None
     rows = [
-        _row(_long(one.get("name")), _name(use), _long(one.get("sha1") or _NONE), _size(one.get("size") or 0), left=3)
+        html.row(
+            html.long(one.get("name")),
+            html.name(use),
+            html.long(one.get("sha1") or _NONE),
+            _size(one.get("size") or 0),
+            left=3,
+        )
         for use, one in files
     ]
     signatures = sorted(
@@ -938,10 +790,10 @@ def _inputs_section(report: Manifest) -> Element | None:
             if s["parameters"].get("signature")
         }
     )
-    return _element(
+    return html.element(
         "section",
         {"aria-labelledby": "inputs"},
-        _element("h2", {"id": "inputs"}, "Made from"),
-        _table("Files read", ["File", "For", "SHA-1", "Size"], [("", rows)], left=3),
-        *(_element("p", {"class": "quiet"}, "Score: ", _code(signature)) for signature in signatures),
+        html.element("h2", {"id": "inputs"}, "Made from"),
+        html.table("Files read", ["File", "For", "SHA-1", "Size"], [("", rows)], left=3),
+        *(html.element("p", {"class": "quiet"}, "Score: ", html.code(signature)) for signature in signatures),
     )

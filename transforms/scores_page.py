@@ -5,8 +5,8 @@ One file that loads nothing, built of the same elements as the report of a build
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
-from xml.etree import ElementTree
 
+from kiltetl.transforms import html
 from kiltetl.transforms.metrics.summary import (
     kilt_leaderboard,
     kilt_rows,
@@ -16,7 +16,6 @@ from kiltetl.transforms.metrics.summary import (
     warnings,
 )
 from kiltetl.transforms.plots import Picture
-from kiltetl.transforms.report import _LINES, _STYLE, Child, Element, _code, _element, _label, _line, _row, _table
 
 _WIDTH, _HEIGHT = 340.0, 222.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50.0, 334.0, 30.0, 170.0
@@ -47,37 +46,22 @@ def render(summary: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
     is_kilt = summary["benchmark"] == "kilt"
     title = "KILT evaluation" if is_kilt else "MKQA evaluation"
     strict = summary["mode"] == "strict"
-    body = _element(
+    body = html.element(
         "body",
         {},
-        _element(
+        html.element(
             "header",
             {},
-            _element("h1", {}, title),
-            _element("p", {"class": "note" if strict else "quiet"}, _STRICT if strict else _OFFICIAL),
-            _element("p", {}, _code(summary["signature"])),
+            html.element("h1", {}, title),
+            html.element("p", {"class": "note" if strict else "quiet"}, _STRICT if strict else _OFFICIAL),
+            html.element("p", {}, html.code(summary["signature"])),
         ),
-        _element("main", {}, *(_kilt(summary, pictures) if is_kilt else _mkqa(summary, pictures))),
+        html.element("main", {}, *(_kilt(summary, pictures) if is_kilt else _mkqa(summary, pictures))),
     )
-    policy = {"http-equiv": "Content-Security-Policy", "content": "default-src 'none'; style-src 'unsafe-inline'"}
-    head = _element(
-        "head",
-        {},
-        _element("meta", {"charset": "utf-8"}),
-        _element("meta", policy),
-        _element("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}),
-        _element("meta", {"name": "color-scheme", "content": "light dark"}),
-        _element("title", {}, title),
-        _element("style", {}, _STYLE + _OWN_STYLE),
-    )
-    page = _element("html", {"lang": "en"}, head, body)
-    for one in page.iter():
-        if one.tag in _LINES and not one.tail:
-            one.tail = "\n"
-    return f"<!DOCTYPE html>\n{ElementTree.tostring(page, encoding='unicode', method='html')}\n"
+    return html.document(title, body, _OWN_STYLE)
 
 
-def _kilt(summary: Mapping[str, Any], pictures: Sequence[Picture]) -> Iterator[Element]:
+def _kilt(summary: Mapping[str, Any], pictures: Sequence[Picture]) -> Iterator[html.Element]:
     sureness = kilt_sureness(summary)
     yield _section(
         "Leaderboard",
@@ -95,14 +79,14 @@ def _kilt(summary: Mapping[str, Any], pictures: Sequence[Picture]) -> Iterator[E
         )
 
 
-def _mkqa(summary: Mapping[str, Any], pictures: Sequence[Picture]) -> Iterator[Element]:
+def _mkqa(summary: Mapping[str, Any], pictures: Sequence[Picture]) -> Iterator[html.Element]:
     missing = summary["macro_average"]["missing"]
     said = f"Without predictions: {', '.join(missing)}. The macro average is over the others." if missing else None
     sureness = mkqa_sureness(summary)
     yield _section(
         "Languages",
         *_notes(summary["notes"], summary["extra_ids"]),
-        None if said is None else _element("p", {"class": "note", "role": "note"}, said),
+        None if said is None else html.element("p", {"class": "note", "role": "note"}, said),
         _of_rows("Figures at the best threshold, in percent", mkqa_rows(summary)),
         _of_rows("How sure they are", sureness, left=2) if sureness else None,
         _sure(summary),
@@ -111,72 +95,72 @@ def _mkqa(summary: Mapping[str, Any], pictures: Sequence[Picture]) -> Iterator[E
         yield _section("Thresholds", _charts(pictures))
 
 
-def _section(title: str, *children: Child) -> Element:
-    return _element("section", {}, _element("h2", {}, title), *children)
+def _section(title: str, *children: html.Child) -> html.Element:
+    return html.element("section", {}, html.element("h2", {}, title), *children)
 
 
-def _sure(summary: Mapping[str, Any]) -> Element | None:
-    return _element("p", {"class": "quiet"}, _SURE) if "bootstrap" in summary else None
+def _sure(summary: Mapping[str, Any]) -> html.Element | None:
+    return html.element("p", {"class": "quiet"}, _SURE) if "bootstrap" in summary else None
 
 
-def _notes(notes: Mapping[str, int], extra: Sequence[str]) -> Iterator[Element]:
+def _notes(notes: Mapping[str, int], extra: Sequence[str]) -> Iterator[html.Element]:
     for line in warnings(notes, extra):
-        yield _element("p", {"class": "note", "role": "note"}, line)
+        yield html.element("p", {"class": "note", "role": "note"}, line)
 
 
-def _of_rows(caption: str, rows: Sequence[Sequence[str]], left: int = 1) -> Element:
+def _of_rows(caption: str, rows: Sequence[Sequence[str]], left: int = 1) -> html.Element:
     cells = [[cell.strip() for cell in row] for row in rows]
-    return _table(caption, cells[0], [("", [_row(*row, left=left) for row in cells[1:]])], left=left)
+    return html.table(caption, cells[0], [("", [html.row(*row, left=left) for row in cells[1:]])], left=left)
 
 
-def _charts(pictures: Sequence[Picture]) -> Element | None:
-    return _element("div", {"class": "charts"}, *map(_chart, pictures)) if pictures else None
+def _charts(pictures: Sequence[Picture]) -> html.Element | None:
+    return html.element("div", {"class": "charts"}, *map(_chart, pictures)) if pictures else None
 
 
 # --------------------------------------------------------------------------------------------
 # Charts
 
 
-def _chart(picture: Picture) -> Element:
+def _chart(picture: Picture) -> html.Element:
     if picture.kind == "counts":
         highest = max((value or 0 for values in picture.values.values() for value in values), default=0)
         top, unit = max(highest, 1.0), ""
     else:
         top, unit = 100.0, "\N{NO-BREAK SPACE}%"
     drawn = {"bars": _bars, "lines": _lines_of, "counts": _counts}[picture.kind](picture, top)
-    svg = _element(
+    svg = html.element(
         "svg",
         {"viewBox": f"0 0 {_WIDTH:g} {_HEIGHT:g}", "role": "img"},
-        _element("title", {}, picture.title),
+        html.element("title", {}, picture.title),
         *(
             part
             for share in (0.0, 0.5, 1.0)
             for part in (
-                _line("grid" if share else "axis", _LEFT, _up(share), _RIGHT, _up(share)),
-                _label("", _LEFT - 6, _up(share) + 4, "end", f"{share * top:,.4g}{unit}"),
+                html.line("grid" if share else "axis", _LEFT, _up(share), _RIGHT, _up(share)),
+                html.label("", _LEFT - 6, _up(share) + 4, "end", f"{share * top:,.4g}{unit}"),
             )
         ),
         *drawn,
         *_legend(picture),
-        _label("", (_LEFT + _RIGHT) / 2, _HEIGHT - 8, "middle", picture.x_label),
+        html.label("", (_LEFT + _RIGHT) / 2, _HEIGHT - 8, "middle", picture.x_label),
     )
-    return _element("figure", {}, _element("figcaption", {}, picture.title), svg)
+    return html.element("figure", {}, html.element("figcaption", {}, picture.title), svg)
 
 
 def _up(share: float) -> float:
     return _BOTTOM - share * (_BOTTOM - _TOP)
 
 
-def _legend(picture: Picture) -> Iterator[Element]:
+def _legend(picture: Picture) -> Iterator[html.Element]:
     x = _LEFT
     for place, name in enumerate(picture.values):
         box = {"class": f"c{place}", "x": f"{x:g}", "y": "6", "width": "10", "height": "10"}
-        yield _element("rect", box)
-        yield _label("label", x + 14, 15, "start", name)
+        yield html.element("rect", box)
+        yield html.label("label", x + 14, 15, "start", name)
         x += 30 + 7 * len(name)
 
 
-def _bars(picture: Picture, top: float) -> Iterator[Element]:
+def _bars(picture: Picture, top: float) -> Iterator[html.Element]:
     slot = (_RIGHT - _LEFT) / max(len(picture.labels), 1)
     width = 0.8 * slot / max(len(picture.values), 1)
     for i, label in enumerate(picture.labels):
@@ -189,10 +173,10 @@ def _bars(picture: Picture, top: float) -> Iterator[Element]:
                 "width": f"{width:.2f}",
                 "height": f"{_BOTTOM - _up(share):.2f}",
             }
-            yield _element("rect", shape, _element("title", {}, f"{label}, {name}: {100 * share:.2f} %"))
+            yield html.element("rect", shape, html.element("title", {}, f"{label}, {name}: {100 * share:.2f} %"))
         size, _, count = label.partition(" ")
-        yield _label("label", _LEFT + (i + 0.5) * slot, _BOTTOM + 14, "middle", size)
-        yield _label("", _LEFT + (i + 0.5) * slot, _BOTTOM + 27, "middle", count)
+        yield html.label("label", _LEFT + (i + 0.5) * slot, _BOTTOM + 14, "middle", size)
+        yield html.label("", _LEFT + (i + 0.5) * slot, _BOTTOM + 27, "middle", count)
 
 
 def _scale(picture: Picture) -> tuple[float, float]:
@@ -205,16 +189,16 @@ def _across(x: float, low: float, high: float) -> float:
     return _LEFT + (x - low) / (high - low) * (_RIGHT - _LEFT)
 
 
-def _ticks(picture: Picture) -> Iterator[Element]:
+def _ticks(picture: Picture) -> Iterator[html.Element]:
     low, high = _scale(picture)
     for anchor, x in (("start", low), ("middle", (low + high) / 2), ("end", high)):
-        yield _label("", _across(x, low, high), _BOTTOM + 15, anchor, f"{x:.4g}")
+        yield html.label("", _across(x, low, high), _BOTTOM + 15, anchor, f"{x:.4g}")
     if picture.mark is not None:
         place = _across(picture.mark, low, high)
-        yield _line("cut", place, _TOP, place, _BOTTOM)
+        yield html.line("cut", place, _TOP, place, _BOTTOM)
 
 
-def _lines_of(picture: Picture, top: float) -> Iterator[Element]:
+def _lines_of(picture: Picture, top: float) -> Iterator[html.Element]:
     low, high = _scale(picture)
     for place, values in enumerate(picture.values.values()):
         path: list[str] = []
@@ -224,11 +208,11 @@ def _lines_of(picture: Picture, top: float) -> Iterator[Element]:
                 # the figure holds from its threshold to the next one
                 path.append(f"H{across}V{up}" if path else f"M{across} {up}")
         if path:
-            yield _element("path", {"class": f"l{place}", "d": "".join(path) + f"H{_RIGHT:g}"})
+            yield html.element("path", {"class": f"l{place}", "d": "".join(path) + f"H{_RIGHT:g}"})
     yield from _ticks(picture)
 
 
-def _counts(picture: Picture, top: float) -> Iterator[Element]:
+def _counts(picture: Picture, top: float) -> Iterator[html.Element]:
     low, high = _scale(picture)
     for place, (name, values) in enumerate(picture.values.items()):
         for left, right, value in zip(picture.x, picture.x[1:], values, strict=False):
@@ -241,5 +225,7 @@ def _counts(picture: Picture, top: float) -> Iterator[Element]:
                 "width": f"{max(_across(right, low, high) - start - 0.75, 0.5):.2f}",
                 "height": f"{_BOTTOM - _up(share):.2f}",
             }
-            yield _element("rect", shape, _element("title", {}, f"{left:.4g} to {right:.4g}, {name}: {value:,.0f}"))
+            yield html.element(
+                "rect", shape, html.element("title", {}, f"{left:.4g} to {right:.4g}, {name}: {value:,.0f}")
+            )
     yield from _ticks(picture)
