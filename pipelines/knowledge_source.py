@@ -37,7 +37,6 @@ from kiltetl.schemas.records import (
     REDIRECT,
 )
 from kiltetl.transforms import io
-from kiltetl.transforms.dump import DumpError
 from kiltetl.transforms.io import FileInfo, InputError
 from kiltetl.transforms.runner import Workers, beam_options, is_local, run, watched
 from kiltetl.transforms.stages.knowledge_source import (
@@ -154,7 +153,7 @@ def plan(settings: Settings) -> Job:
     files = tuple(info for info in io.expand(settings.dump) if not _NOT_A_DUMP.search(io.basename(info.path)))
     if not files:
         raise InputError(f"{' '.join(settings.dump)}: these are index or checksum files; name the .xml.bz2 files")
-    parts = _parts(files, settings)
+    parts = tuple(plan_parts(files, settings.part_bytes, settings.limit_pages))
     templates = read_templates(settings.templates) if settings.templates else {}
     options = Options(tables=settings.tables, math=settings.math, templates=templates)
     first = io.basename(files[0].path)
@@ -180,15 +179,6 @@ def plan(settings: Settings) -> Job:
     folder = io.join(settings.output, ".kiltetl-staging")
     staging = Staging(folder, settings.output, len(parts), fingerprint, run, day, options)
     return Job(files, parts, staging, settings.output, facts, settings.max_reject_share)
-
-
-def _parts(files: Sequence[FileInfo], settings: Settings) -> tuple[Part, ...]:
-    try:
-        return tuple(plan_parts(files, settings.part_bytes, settings.limit_pages))
-    except InputError as error:
-        if isinstance(error.__context__, DumpError) and re.search(r"cut off|damaged|is empty|encoding", str(error)):
-            raise InputError(f"{error}; fetch the file again and compare its checksum") from None
-        raise
 
 
 def read_templates(path: str) -> dict[str, str]:

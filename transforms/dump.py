@@ -50,6 +50,10 @@ class DumpError(ValueError):
     """The input is not a complete dump."""
 
 
+class DamagedDump(DumpError):
+    """The input is a dump of which something is missing or destroyed: to be fetched again."""
+
+
 @dataclass(frozen=True, slots=True)
 class Header:
     """What stands before the first page. ``version`` is the export schema's, () where unknown."""
@@ -155,10 +159,10 @@ def _streams(stream: BinaryIO, compression: str, start: int) -> Iterator[tuple[i
         if not pending:
             return
         if padding and compression != "xz":  # what may stand after the last stream; only xz may have it in between
-            raise DumpError(f"no {compression} stream at byte {position:,}: the file has a hole or is damaged")
+            raise DamagedDump(f"no {compression} stream at byte {position:,}: the file has a hole or is damaged")
         position += padding
         if compression_of(pending) != compression:
-            raise DumpError(f"no {compression} stream at byte {position:,}: the file is cut off or damaged")
+            raise DamagedDump(f"no {compression} stream at byte {position:,}: the file is cut off or damaged")
         decompressor, used = _decompressor(compression), 0
         try:
             while not decompressor.eof:
@@ -171,9 +175,9 @@ def _streams(stream: BinaryIO, compression: str, start: int) -> Iterator[tuple[i
                 if chunk:
                     yield position, chunk
                 elif at_end and not decompressor.eof:
-                    raise DumpError(f"the {compression} stream at byte {position:,} is cut off")
+                    raise DamagedDump(f"the {compression} stream at byte {position:,} is cut off")
         except (OSError, zlib.error, lzma.LZMAError):
-            raise DumpError(f"the {compression} stream at byte {position:,} is damaged") from None
+            raise DamagedDump(f"the {compression} stream at byte {position:,} is damaged") from None
         pending = decompressor.unused_data
         position += used - len(pending)
 
@@ -262,7 +266,7 @@ def utf8(chunks: Iterable[tuple[bool, bytes]]) -> Iterator[tuple[bool, bytes]]:
             yield owned, decoder.decode(chunk).encode()
         decoder.decode(b"", final=True)
     except UnicodeError as error:
-        raise DumpError(f"the file is not in {encoding}, or is cut off: {error}") from None
+        raise DamagedDump(f"the file is not in {encoding}, or is cut off: {error}") from None
 
 
 def encoding_of(head: bytes) -> str:
@@ -305,7 +309,7 @@ def page_elements(chunks: Iterable[tuple[bool, bytes]], rooted: bool) -> Iterato
     def stray(begin: int, end: int) -> int:
         found = strays + buffer.count(_PAGE_END, begin, end)
         if found > (0 if count or _DOCUMENT.match(head) else 1):
-            raise DumpError("a page ends that did not begin: the file is damaged")
+            raise DamagedDump("a page ends that did not begin: the file is damaged")
         return found
 
     for mine, chunk in chunks:
@@ -344,17 +348,17 @@ def page_elements(chunks: Iterable[tuple[bool, bytes]], rooted: bool) -> Iterato
         owned = max(0, owned - position)
         searched = max(0, len(buffer) - len(_PAGE_END) + 1)
     if _PAGE.match(buffer):
-        raise DumpError("the file ends inside a page: it is cut off")
+        raise DamagedDump("the file ends inside a page: it is cut off")
     stray(0, len(buffer))
     tail = buffer.strip(_BLANK)
     if not rooted:
         if count and tail not in (b"", _ROOT_END):
-            raise DumpError("the file ends after something that is no page: it is cut off or damaged")
+            raise DamagedDump("the file ends after something that is no page: it is cut off or damaged")
         return
     # a range may hold nothing but blanks after the end tag, or its last bytes: the range before it sees to the rest
     remainder = not content or (seen < _TAIL and _ROOT_END.endswith(tail))
     if not closed and seen and (count or not remainder):
-        raise DumpError("the file ends before </mediawiki>: it is cut off")
+        raise DamagedDump("the file ends before </mediawiki>: it is cut off")
 
 
 # --------------------------------------------------------------------------------------------
@@ -372,7 +376,7 @@ def read_header(chunks: Iterable[tuple[bool, bytes]]) -> tuple[Header, bool]:
         if _PAGE.search(head) or _ROOT_END in head or len(head) > _LONGEST_HEAD:
             break
     if not head.strip(_BLANK):
-        raise DumpError("the file is empty")
+        raise DamagedDump("the file is empty")
     prolog = _PROLOG.match(head)
     document = head[prolog.end() :] if prolog else head
     rooted = re.match(rb"<mediawiki[\s>]", document) is not None
@@ -384,7 +388,7 @@ def read_header(chunks: Iterable[tuple[bool, bytes]]) -> tuple[Header, bool]:
     if not rooted:
         return Header(ENGLISH), False
     if not _PAGE.search(document) and _ROOT_END not in document:
-        raise DumpError("neither a page nor </mediawiki> in the head of the file: it is cut off, or no dump")
+        raise DamagedDump("neither a page nor </mediawiki> in the head of the file: it is cut off, or no dump")
     root = document[: document.find(b">") + 1].decode("utf-8", "replace")
     version = re.search(r"\bversion=[\"']([\d.]+)[\"']", root)
     language = re.search(r"\bxml:lang=[\"']([^\"']+)[\"']", root)
@@ -419,7 +423,7 @@ def _site(siteinfo: bytes, language: str) -> Site:
     try:
         parser.Parse(siteinfo, True)
     except expat.ExpatError as error:
-        raise DumpError(f"the <siteinfo> of the dump is damaged: {error}") from None
+        raise DamagedDump(f"the <siteinfo> of the dump is damaged: {error}") from None
     return Site(
         language=language,
         dbname=values["dbname"],

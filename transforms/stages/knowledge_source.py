@@ -47,6 +47,7 @@ from kiltetl.schemas.records import (
 )
 from kiltetl.transforms import io
 from kiltetl.transforms.dump import (
+    DamagedDump,
     DumpError,
     Header,
     MalformedPage,
@@ -166,7 +167,7 @@ def plan_parts(files: Sequence[FileInfo], part_bytes: int, limit_pages: int | No
                 header, rooted = read_header(utf8((True, chunk) for chunk in decompressed(stream)))
                 splits = is_splittable(stream) and rooted
             except DumpError as error:
-                raise InputError(f"{info.path}: {error}") from None
+                raise InputError(_located(info.path, error)) from None
         if limit_pages is not None:
             return [Part(0, info.path, 0, info.size, False, header, rooted, limit_pages)]
         starts = [0]
@@ -198,7 +199,12 @@ def read_part(part: Part) -> Iterator[RawPage | MalformedPage]:
         try:
             yield from islice(pages(chunks, part.header, part.rooted), part.limit)
         except DumpError as error:
-            raise DumpError(f"{part.path}: {error}; fetch the file again and compare its checksum") from None
+            raise DumpError(_located(part.path, error)) from None
+
+
+def _located(path: str, error: DumpError) -> str:
+    remedy = "; fetch the file again and compare its checksum" if isinstance(error, DamagedDump) else ""
+    return f"{path}: {error}{remedy}"
 
 
 def hash_input(number: int, info: FileInfo, staging: Staging) -> dict[str, Any]:
