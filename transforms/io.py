@@ -230,7 +230,8 @@ class _WebStream(io.RawIOBase):
     def __init__(self, path: str) -> None:
         self._path = path
         parameters = {"timeout": _WEB_TIMEOUT}
-        self._stream: Any = smart_open.open(path, "rb", compression="disable", transport_params=parameters)
+        self._stream: Any = None  # until it is open
+        self._stream = smart_open.open(path, "rb", compression="disable", transport_params=parameters)
         self._length = int(getattr(self._stream, "content_length", -1) or -1)
 
     def _try(self, action: Callable[..., Any], *arguments: Any) -> Any:
@@ -266,7 +267,7 @@ class _WebStream(io.RawIOBase):
         return int(self._stream.tell())
 
     def close(self) -> None:
-        if not self.closed:
+        if not self.closed and self._stream is not None:
             self._stream.close()
         super().close()
 
