@@ -30,7 +30,7 @@ def read(row: Row) -> Iterator[Example]:
     """One question; all its distinct supporting facts are one evidence set."""
     if row.get("answer") is None and not row.get("supporting_facts"):
         raise SkipRow(NO_ANSWER)  # the published test file
-    number = row.get("_id", row.get("id"))
+    number = row["id" if "id" in row and "_id" not in row else "_id"]
     question, answer = row["question"], row["answer"]
     for name, value in (("_id", number), ("question", question), ("answer", answer)):
         if not isinstance(value, str) or not value.strip():
