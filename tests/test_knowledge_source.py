@@ -343,25 +343,34 @@ def test_a_damaged_marker_means_not_done(tmp_path: Path, marker: str, damage: st
     assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
 
 
+@pytest.mark.parametrize("left", [0, 0.5, None])
 @pytest.mark.parametrize(
     "shard",
     [
         "scan-00000.parquet",
         "articles-00000.parquet",
+        "page-rejects-00000.parquet",
         "titles-00000.parquet",
+        "title-rejects-00000.parquet",
         "paragraphs-00000.parquet",
         "titles.arrow",
     ],
 )
-def test_a_damaged_shard_means_not_done(tmp_path: Path, shard: str) -> None:
+def test_a_damaged_shard_means_not_done(tmp_path: Path, shard: str, left: float | None) -> None:
+    """Whether it is gone, or a share of it is left."""
     dump = write(tmp_path / "d.xml.bz2")
     run(dump, tmp_path / "fresh")
     job = knowledge_source.plan(knowledge_source.Settings((str(dump),), str(tmp_path / "ks")))
     stages.scan_part(job.parts[0], job.staging)
     resolved = stages.resolve(job.parts, job.staging)
-    index = stages.TitleIndex(stages.io.map_arrow(job.staging.index()))
-    stages.parse_part(job.parts[0], job.staging, index, resolved["duplicates"])
-    Path(job.staging.folder, shard).unlink()
+    if shard.startswith("paragraphs"):
+        index = stages.TitleIndex(stages.io.map_arrow(job.staging.index()))
+        stages.parse_part(job.parts[0], job.staging, index, resolved["duplicates"])
+    damaged = Path(job.staging.folder, shard)
+    if left is None:
+        damaged.unlink()
+    else:
+        damaged.write_bytes(damaged.read_bytes()[: int(damaged.stat().st_size * left)])
     run(dump, tmp_path / "ks")
     assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
 

@@ -140,9 +140,9 @@ class Staging:
             for table, at, rows in found["shards"]:
                 if io.footer_rows(self.placed(table, at)) != rows:
                     return None
-            if stage == "resolve" and not io.exists(self.index()):
+            if stage == "resolve" and io.file_size(self.index()) != found["summary"]["index_bytes"]:
                 return None
-        except (InputError, KeyError, TypeError, ValueError):
+        except (InputError, OSError, LookupError, TypeError, ValueError):
             return None
         summary: dict[str, Any] = found["summary"]
         return summary
@@ -315,10 +315,12 @@ def resolve(parts: Sequence[Part], staging: Staging) -> dict[str, Any]:
         with ShardWriter(staging.path("title-rejects", part.number), Reject) as rejects:
             for reject in resolution.rejects(part.number):
                 rejects.write(reject)
+        shards.append(("title-rejects", part.number, rejects.count))
     io.write_arrow(io.join(staging.folder, INDEX), resolution.index)
     summary = {
         "counts": dict(resolution.counts),
         "titles": written,
+        "index_bytes": io.file_size(io.join(staging.folder, INDEX)),
         "duplicates": {str(number): sorted(ordinals) for number, ordinals in resolution.duplicates.items()},
     }
     staging.leave("resolve", 0, summary, shards)
