@@ -50,6 +50,7 @@ from kiltetl.transforms.stages.knowledge_source import (
     ResolveTitles,
     ScanTitles,
     Staging,
+    is_whole,
     plan_parts,
 )
 from kiltetl.transforms.wikitext import Options
@@ -212,11 +213,15 @@ def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
     known: set[str] = set()
     if io.exists(manifest_path):
         manifest = _read_manifest(manifest_path, settings.overwrite)
+        same = manifest.get("fingerprint") == job.staging.fingerprint
         # checksums of a whole dump take minutes: a dry run goes by sizes and samples alone
-        if manifest.get("fingerprint") == job.staging.fingerprint and (settings.dry_run or _same_input(job, manifest)):
+        same = same and (settings.dry_run or _same_input(job, manifest))
+        if same and is_whole(settings.output, manifest):
             console.say(f"{settings.output}: already built from this dump with these parameters; nothing to do")
-            return None if settings.dry_run else manifest
-        if not settings.overwrite:
+            if settings.dry_run:
+                return None
+            return manifest
+        if not same and not settings.overwrite:
             raise InputError(
                 f"{settings.output}: holds a knowledge source of another dump or other parameters; "
                 "give another --output, or --overwrite to replace it"

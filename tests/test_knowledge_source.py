@@ -434,6 +434,21 @@ def test_what_is_built_is_not_built_again(tmp_path: Path, capsys: pytest.Capture
     assert {row["wikipedia_title"] for row in rows(tmp_path / "ks", "pages")} == {"Pear", "Fruit", "Jam"}
 
 
+@pytest.mark.parametrize("name", ["paragraphs", "pages", "titles-", "rejects", "titles.arrow"])
+@pytest.mark.parametrize("keep", [None, 0.0, 0.6])
+def test_what_is_built_is_built_again_where_a_table_is_gone(tmp_path: Path, name: str, keep: float | None) -> None:
+    dump = write(tmp_path / "d.xml.bz2")
+    run(dump, tmp_path / "ks")
+    before = contents(tmp_path / "ks")
+    (path,) = (tmp_path / "ks").glob(f"{name}*")
+    if keep is None:
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[: int(len(path.read_bytes()) * keep)])
+    run(dump, tmp_path / "ks")
+    assert contents(tmp_path / "ks") == before
+
+
 def test_a_wiki_without_articles_has_empty_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dump = write(tmp_path / "d.xml.bz2", [Page("A", "#REDIRECT [[B]]", redirect="B")])
     run(dump, tmp_path / "ks")

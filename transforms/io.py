@@ -752,6 +752,15 @@ def map_arrow(path: str) -> pa.Table:
         raise InputError(f"{path}: not a whole Arrow file ({error})") from None
 
 
+def is_arrow(path: str) -> bool:
+    """Whether a whole Arrow IPC file stands there, by its footer."""
+    try:
+        with open_binary(path) as stream, pa.ipc.open_file(stream):
+            return True
+    except (InputError, pa.ArrowInvalid, OSError):
+        return False
+
+
 @contextlib.contextmanager
 def parquet_file(path: str) -> Iterator[pq.ParquetFile]:
     with open_binary(path) as stream:

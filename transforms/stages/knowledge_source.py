@@ -542,6 +542,15 @@ def publish(
     return manifest
 
 
+def is_whole(output: str, manifest: Mapping[str, Any]) -> bool:
+    """Whether the tables that a manifest names stand there with their rows, and the index."""
+    try:
+        tables = [(io.join(output, io.basename(file["name"])), file["rows"]) for file in manifest["files"]]
+        return all(io.footer_rows(path) == rows for path, rows in tables) and io.is_arrow(io.join(output, INDEX))
+    except (InputError, KeyError, TypeError):
+        return False
+
+
 def _clear(output: str) -> None:
     """Delete the tables that a manifest names, it last: what stood there ends as its successor is whole."""
     path = io.join(output, MANIFEST)
