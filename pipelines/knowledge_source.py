@@ -220,6 +220,9 @@ def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
             console.say(f"{settings.output}: already built from this dump with these parameters; nothing to do")
             if settings.dry_run:
                 return None
+            if io.list_folder(job.staging.folder):  # of a run that ended between its last two steps
+                with io.locked(settings.output, "knowledge-source"):
+                    io.delete_folder(job.staging.folder)
             return manifest
         if not same and not settings.overwrite:
             raise InputError(

@@ -449,6 +449,29 @@ def test_what_is_built_is_built_again_where_a_table_is_gone(tmp_path: Path, name
     assert contents(tmp_path / "ks") == before
 
 
+def test_a_run_that_dies_after_its_manifest_leaves_nothing_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def die(folder: str) -> None:
+        raise OSError("the machine died")
+
+    dump = write(tmp_path / "d.xml.bz2")
+    monkeypatch.setattr(stages.io, "delete_folder", die)
+    assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 1
+    monkeypatch.undo()
+    staging = tmp_path / "ks" / ".kiltetl-staging"
+    assert (tmp_path / "ks" / "manifest.json").exists()
+    assert staging.exists()
+    run(dump, tmp_path / "ks", "--dry-run")
+    assert staging.exists()
+    with stages.io.locked(str(tmp_path / "ks"), "knowledge-source"):  # it may be that run's
+        assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 2
+    assert staging.exists()
+    run(dump, tmp_path / "ks")
+    run(dump, tmp_path / "fresh")
+    assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
+
+
 def test_a_wiki_without_articles_has_empty_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dump = write(tmp_path / "d.xml.bz2", [Page("A", "#REDIRECT [[B]]", redirect="B")])
     run(dump, tmp_path / "ks")
