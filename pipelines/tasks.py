@@ -308,6 +308,15 @@ def _pair(text: str, form: str) -> tuple[str, str]:
     return name, value
 
 
+def _pairs(texts: Sequence[str], form: str) -> tuple[tuple[str, str], ...]:
+    """Names and values, each name once: a value that another one hides would be in no manifest."""
+    pairs = tuple(_pair(text, form) for text in texts)
+    twice = next((name for name, count in Counter(name for name, _ in pairs).items() if count > 1), None)
+    if twice is not None:
+        raise InputError(f"{form.partition(' ')[0]} {twice}: given more than once")
+    return pairs
+
+
 def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
     own, beam_arguments = split_beam_options(arguments)
     found = parser().parse_args(own)
@@ -386,8 +395,8 @@ def settings_of(found: argparse.Namespace, beam_arguments: tuple[str, ...]) -> S
         source=tuple(found.source),
         output=found.output,
         evidence=tuple(found.evidence),
-        files=tuple(_pair(one, "--file NAME=PATH") for one in found.file),
-        options=tuple(_pair(one, "--option NAME=VALUE") for one in found.option),
+        files=_pairs(found.file, "--file NAME=PATH"),
+        options=_pairs(found.option, "--option NAME=VALUE"),
         from_kilt=tuple(found.from_kilt),
         knowledge_source=found.knowledge_source,
         mkqa_provenance=found.mkqa_provenance,

@@ -343,6 +343,10 @@ def test_malformed_rows_are_rejects_up_to_a_share(
          "--option min-facts: nq takes no such option; it takes none"),
         (["--dataset", "trex", "--split", "dev", "--source", "{rows}", "--option", "min-facts"],
          "--option min-facts: give NAME=VALUE"),
+        (["--dataset", "trex", "--split", "dev", "--source", "{rows}", "--option", "seed=99", "--option", "seed=5"],
+         "--option seed: given more than once"),
+        (["--dataset", "trex", "--split", "dev", "--source", "{rows}", "--file", "relations={rows}",
+          "--file", "relations={text}"], "--file relations: given more than once"),
         (["--dataset", "nq", "--split", "dev", "--source", "{utf16}", "--knowledge-source", "{ks}"],
          "utf16: not UTF-8 text (it starts as UTF-16 or UTF-32 does); expected nq's format, one JSON object a line, "
          'such as {{"example_id": 5, '),
