@@ -214,6 +214,23 @@ def test_what_is_mapped_is_not_mapped_again(
     assert capsys.readouterr().err == ""
 
 
+@pytest.mark.parametrize(
+    "name", ["hotpotqa/validation-", "rejects/hotpotqa/validation-", "manifests/hotpotqa-validation"]
+)
+@pytest.mark.parametrize("damage", [None, "", "[]", "{}", '{"files": 1}', "half"])
+def test_what_is_damaged_is_mapped_again(tmp_path: Path, source: Path, name: str, damage: str | None) -> None:
+    questions = write_json(tmp_path / "q.json", ROWS)
+    first = run("hotpotqa", "dev", questions, source, tmp_path / "out")
+    before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    (path,) = (one for one in before if one.relative_to(tmp_path / "out").as_posix().startswith(name))
+    if damage is None:
+        path.unlink()
+    else:
+        path.write_bytes(before[path][: len(before[path]) // 2] if damage == "half" else damage.encode())
+    assert run("hotpotqa", "dev", questions, source, tmp_path / "out") == first
+    assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
+
+
 def test_a_run_that_fails_leaves_the_table_that_stood_there(tmp_path: Path, source: Path) -> None:
     questions = write_json(tmp_path / "q.json", ROWS)
     run("hotpotqa", "dev", questions, source, tmp_path / "out")

@@ -558,17 +558,26 @@ def _repeated(shards: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def already_mapped(job: TaskJob) -> dict[str, Any] | None:
-    """The manifest of the same files, parameters and knowledge source, if its shards are there."""
+    """The manifest of the same files, parameters and knowledge source, if its shards are there, with their rows.
+
+    None too where manifest or shards are damaged: the table is mapped anew.
+    """
     path = manifest_path(job.output, job.dataset.name, job.split)
     if not io.exists(path):
         return None
-    manifest: dict[str, Any] = io.read_json(path)
     facts = json.loads(json.dumps(job.facts))
-    if any(manifest.get(name) != value for name, value in facts.items()):
-        return None
     folders = {"files": job.dataset.name, "reject_files": io.join("rejects", job.dataset.name)}
-    shards = (io.join(job.output, folder, one["name"]) for key, folder in folders.items() for one in manifest[key])
-    return manifest if all(io.exists(shard) for shard in shards) else None
+    try:
+        manifest: dict[str, Any] = io.read_json(path)
+        if any(manifest[name] != value for name, value in facts.items()):
+            return None
+        for key, folder in folders.items():
+            for one in manifest[key]:
+                if io.footer_rows(io.join(job.output, folder, one["name"])) != one["rows"]:
+                    return None
+    except (InputError, KeyError, TypeError):
+        return None
+    return manifest
 
 
 def manifest_path(output: str, dataset: str, split: str) -> str:
