@@ -4,6 +4,7 @@ import gzip
 import html
 import json
 import re
+import shutil
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -395,6 +396,37 @@ def test_mistakes_of_the_user(
     assert message.count("\n") == 1
     assert said.replace("{{", "{") in message
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["paragraphs-", "pages-", "titles-", "titles.arrow"])
+def test_a_knowledge_source_without_one_of_its_files(
+    tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    shutil.copytree(source, tmp_path / "ks")
+    (path,) = (tmp_path / "ks").glob(f"{name}*")
+    path.unlink()
+    arguments = ["--dataset", "hotpotqa", "--split", "dev", "--source", str(write_json(tmp_path / "q.json", ROWS))]
+    assert main([*arguments, "--knowledge-source", str(tmp_path / "ks"), "--output", str(tmp_path / "out")]) == 2
+    assert f"{path}: not there, though the knowledge source has it" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    "change", [[], {}, None, {"files": None}, {"files": [1]}, {"site": None}, {"site": {}}, {"site": 3}, {"dump": None}]
+)
+def test_a_knowledge_source_with_a_damaged_manifest(
+    tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str], change: Any
+) -> None:
+    shutil.copytree(source, tmp_path / "ks")
+    path = tmp_path / "ks" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    if change:
+        ((key, value),) = change.items()
+        change = manifest | change if value is not None else {k: v for k, v in manifest.items() if k != key}
+    write_json(path, change)
+    arguments = ["--dataset", "hotpotqa", "--split", "dev", "--source", str(write_json(tmp_path / "q.json", ROWS))]
+    assert main([*arguments, "--knowledge-source", str(tmp_path / "ks"), "--output", str(tmp_path / "out")]) == 2
+    assert f"{path}: {'a damaged manifest' if change else 'the manifest of something else'}" in capsys.readouterr().err
 
 
 def test_how_scores_are_made_is_written_down(tmp_path: Path, source: Path) -> None:

@@ -72,6 +72,7 @@ _COUNTERS = (
 
 
 _GROUPS = "groups.json"
+_ANEW = "give the command that built it again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +94,19 @@ def open_knowledge_source(folder: str) -> tuple[KnowledgeSource, dict[str, Any]]
     if not io.exists(path):
         raise InputError(f"{folder}: no knowledge source, or an unfinished one: build it with kiltetl knowledge-source")
     manifest = io.read_json(path)
-    if manifest.get("kind") != "knowledge-source":
+    if not isinstance(manifest, dict) or manifest.get("kind") != "knowledge-source":
         raise InputError(f"{path}: the manifest of something else")
-    shards = sum(file["name"].startswith("pages-") for file in manifest["files"])
-    site = record_of(Site, manifest["site"])
-    return KnowledgeSource(folder, shards, site), {"dump": manifest["dump"], "fingerprint": manifest["fingerprint"]}
+    try:
+        names = [str(file["name"]) for file in manifest["files"]]
+        site = record_of(Site, manifest["site"])
+        about = {"dump": manifest["dump"], "fingerprint": manifest["fingerprint"]}
+    except (KeyError, TypeError, AttributeError):
+        raise InputError(f"{path}: a damaged manifest; {_ANEW}") from None
+    there = set(io.list_folder(folder))
+    for name in (*names, INDEX):
+        if name not in there:
+            raise InputError(f"{io.join(folder, name)}: not there, though the knowledge source has it; {_ANEW}")
+    return KnowledgeSource(folder, sum(name.startswith("pages-") for name in names), site), about
 
 
 @dataclass(frozen=True, slots=True)
