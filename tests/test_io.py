@@ -449,6 +449,25 @@ def test_half_a_surrogate_pair_spoils_no_other_row(half: str, tmp_path: Path) ->
     assert rows(tmp_path, f'{{"Half": "{half}", "Data": {document}}}'.encode(), "json", "Data.item") == expected
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["1" + "0" * 4300, "9" * 4301, "-" + "9" * 5000, "[" * 1500 + "]" * 1500, '{"a":' * 1500 + "1" + "}" * 1500],
+)
+@pytest.mark.parametrize("row", ['{"a": %s}', '{"a": [{"b": %s}]}', "%s"])
+def test_a_value_that_is_too_much_spoils_no_other_row(value: str, row: str, tmp_path: Path) -> None:
+    bound = sys.get_int_max_str_digits()
+    lines = ['{"a": 1}', row % value, f'{{"a": {"9" * 4300}}}']
+    for source, text in (("json", f"[{', '.join(lines)}]"), ("jsonl", "\n".join(lines))):
+        found = rows(tmp_path, text.encode(), source)
+        assert [number for number, _ in found] == [1, 2, 3]
+        assert found[0][1] == {"a": 1}
+        assert isinstance(found[1][1], BadRow)
+        assert found[2][1] == {"a": int("9" * 4300)}
+    with pytest.raises(InputError, match="the JSON document has no list at 'Data'"):
+        rows(tmp_path, f'{{"Other": [{"9" * 5000}]}}'.encode(), "json", "Data.item")
+    assert sys.get_int_max_str_digits() == bound
+
+
 @pytest.mark.parametrize("text", [r"\uD83D\uDE00", r"\\ud800", r"\\\ud83d\ude00?", r"\u00fc\n\"", "\uffff北"])
 @pytest.mark.parametrize("count", [1, 2, 5, 6, 7, 11, 12, 13, 1 << 16])
 def test_an_escape_is_read_whole_wherever_a_read_ends(text: str, count: int) -> None:

@@ -647,13 +647,18 @@ def _json_items(path: str, stream: BinaryIO, items: str) -> Iterator[tuple[int, 
     try:
         start()
         # not use_float: integers may exceed 64 bits
-        for number, row in enumerate(ijson.items(halves, items), 1):
-            row = _plain(row)
-            yield number, BadRow("not JSON: half a surrogate pair") if halves.among(row) else row
+        for number, row in enumerate(_each(ijson.items(halves, items)), 1):
+            try:
+                row = _plain(row)
+                if halves.among(row):
+                    row = BadRow("not JSON: half a surrogate pair")
+            except (ValueError, RecursionError) as error:  # a number too long, lists too deep
+                row = BadRow(f"not JSON: {error}")
+            yield number, row
         if not number:
             start()
             parent = items.removesuffix("item").removesuffix(".")
-            if (parent, "start_array") not in ((prefix, event) for prefix, event, _ in ijson.parse(stream)):
+            if (parent, "start_array") not in ((prefix, event) for prefix, event, _ in _each(ijson.parse(stream))):
                 raise InputError(f"{path}: the JSON document has no list at {parent or 'its top'!r}")
     except (ijson.JSONError, UnicodeDecodeError) as error:
         said = error.args[0] if error.args and isinstance(error.args[0], bytes) else str(error).encode()
@@ -661,16 +666,40 @@ def _json_items(path: str, stream: BinaryIO, items: str) -> Iterator[tuple[int, 
         raise InputError(f"{path}, after record {number}: not a JSON document ({detail})") from None
 
 
+def _each(values: Iterable[Record]) -> Iterator[Record]:
+    """What ijson reads, with Python's bound on the digits of a number off: ijson 3.6 dies of the bound's error."""
+    values = iter(values)
+    if not hasattr(sys, "set_int_max_str_digits"):  # Python before 3.10.7
+        yield from values
+        return
+    while True:
+        bound = sys.get_int_max_str_digits()
+        sys.set_int_max_str_digits(0)
+        try:
+            value = next(values)
+        except StopIteration:
+            return
+        finally:
+            sys.set_int_max_str_digits(bound)
+        yield value
+
+
+_TOO_LONG: Final = 10**4300  # by Python's bound, which holds for JSON Lines
+_LONG: Final = _TOO_LONG.bit_length()  # of all numbers that are, and of few that are not
+
+
 def _plain(value: Any) -> Any:
-    """The same with floats for ijson's decimals, in place."""
+    """The same with floats for ijson's decimals, in place; ValueError for a whole number of very many digits."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            if isinstance(inner, (dict, list, Decimal)):
+            if isinstance(inner, (dict, list, Decimal)) or (type(inner) is int and inner.bit_length() >= _LONG):
                 value[key] = _plain(inner)
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            if isinstance(inner, (dict, list, Decimal)):
+            if isinstance(inner, (dict, list, Decimal)) or (type(inner) is int and inner.bit_length() >= _LONG):
                 value[index] = _plain(inner)
+    elif isinstance(value, int) and not -_TOO_LONG < value < _TOO_LONG:
+        raise ValueError("a whole number of more than 4,300 digits")
     return float(value) if isinstance(value, Decimal) else value
 
 
