@@ -335,6 +335,13 @@ def test_zero_shot_a_split_file() -> None:
         configured(ZERO_SHOT, splits=["P26\tdevelopment"])
 
 
+@pytest.mark.parametrize("other", ["P26", "spouse", " spouse "])
+def test_zero_shot_a_relation_is_in_one_split(other: str) -> None:
+    assert configured(ZERO_SHOT, splits=["P26\tdev", f"{other}\tvalidation"]).settle is None
+    with pytest.raises(ValueError, match="contradicts an earlier line"):
+        configured(ZERO_SHOT, splits=["P26\tdev", "author\ttest", f"{other}\ttrain"])
+
+
 def test_zero_shot_labels() -> None:
     (record,) = lines(configured(ZERO_SHOT, relation_labels=["P26\twed to"]), "P26\tWho is XXX?\tA\tA wed B.\tB")
     assert record.input == "A [SEP] wed to"

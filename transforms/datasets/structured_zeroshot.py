@@ -107,7 +107,8 @@ def configure(files: Mapping[str, Sequence[str]]) -> Dataset:
         split = "validation" if split == "dev" else split
         if split not in SHARES:
             raise ValueError(f"{line!r} is not a relation and train, validation or test with a tab between them")
-        splits[labels.get(relation, relation)] = split
+        if splits.setdefault(labels.get(relation, relation), split) != split:
+            raise ValueError(f"{line!r} contradicts an earlier line: a relation is in one split")
     named = partial(split_of, splits=splits)
     return replace(DATASET, read=partial(read, labels=labels), split_of=named, settle=None)
 
