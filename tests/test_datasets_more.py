@@ -259,6 +259,17 @@ def test_trex_bad_numbers_are_told(value: str) -> None:
         configured(TREX, min_facts=[value])
 
 
+def test_trex_no_more_is_held_out_than_there_is() -> None:
+    half = trex.RECORDS // 2
+    everything = configured(TREX, held_out=[str(half)])
+    found = Counter(split(everything, Example(f"Q{i}-P17", "x", ())) for i in range(2_000))
+    assert found["train"] == 0
+    assert found["test"] == pytest.approx(1_000, rel=0.1)
+    for number in (half + 1, trex.RECORDS, 999_999_999):
+        with pytest.raises(ValueError, match="dev and test together have at most"):
+            configured(TREX, held_out=[str(number)])
+
+
 @pytest.mark.parametrize("line", ["Q7", "Q7\t", "Oz\tQ7"])
 def test_trex_bad_labels_are_told(line: str) -> None:
     with pytest.raises(ValueError, match="is not an entity"):

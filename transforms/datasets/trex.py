@@ -240,12 +240,15 @@ def configure(files: Mapping[str, Sequence[str]]) -> Dataset:
         keep=keep,
     )
     at_least = _number(files, "min-facts", 0 if keep is not None else MIN_FACTS)
+    held_out = _number(files, "held-out", HELD_OUT)
+    if 2 * held_out > RECORDS:
+        raise ValueError(f"held-out is {held_out:,}: dev and test together have at most {RECORDS:,}")
     return replace(
         DATASET,
         read=partial(read, names=names),
         merge=partial(merge, names=names, at_most=_number(files, "max-provenances", MAX_PROVENANCES)),
         settle=partial(settle, at_least=at_least) if at_least else None,
-        split_of=partial(split_of, held_out=_number(files, "held-out", HELD_OUT), seed=_number(files, "seed", SEED)),
+        split_of=partial(split_of, held_out=held_out, seed=_number(files, "seed", SEED)),
     )
 
 
