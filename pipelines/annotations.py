@@ -179,6 +179,9 @@ def plan_candidates(settings: CandidateSettings) -> CandidateJob:
         min_overlap=settings.min_overlap,
         facts=facts,
     )
+    for info in passages:
+        if io.is_same(info.path, job.path("passages")):
+            raise InputError(f"--output {settings.output}: {info.path} would be replaced; give another folder")
     _, counts = read_questions(job)
     if counts["retrieved"] and counts["retrieved"] == counts[UNKNOWN_QUESTION]:
         raise InputError(
@@ -243,7 +246,7 @@ def plan_apply(settings: ApplySettings) -> ApplyJob:
     files = tuple(io.expand(settings.judgements))
     check_judgements(files)
     output = settings.output or io.join(settings.tasks, "annotated")
-    if output.rstrip("/") == settings.tasks.rstrip("/"):
+    if io.is_same(output, settings.tasks):
         raise InputError(f"--output {output}: the tables that are read stand there; give another folder")
     io.check_filesystem(output, write=True)
     judgements = read_judgements(files)

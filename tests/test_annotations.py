@@ -1,6 +1,7 @@
 """The annotation campaign end to end: passages to judge out, judgements in, tables with evidence."""
 
 import json
+import shutil
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -351,6 +352,41 @@ def test_the_output_folder_and_the_action(built: Path, tmp_path: Path, capsys: p
     assert "nq-validation" in found.out
     assert "3 of 3 judgements by 3 annotators; 1 control passages, 100.0% accepted" in found.out
     assert "eli5-validation: none of its questions was judged" in found.err
+
+
+@pytest.mark.parametrize(
+    "spelling", ["{tasks}", "{tasks}/", "{tasks}/.", "{tasks}/nq/..", "{folder}/x/../tasks", "{link}", "tasks"]
+)
+def test_the_tables_that_are_read_are_kept_however_their_folder_is_called(
+    built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, spelling: str
+) -> None:
+    shutil.copytree(built / "tasks", tmp_path / "tasks")
+    (tmp_path / "x").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "tasks")
+    monkeypatch.chdir(tmp_path)
+    before = {path: path.read_bytes() for path in (tmp_path / "tasks").rglob("*") if path.is_file()}
+    file = write(tmp_path / "j.jsonl", judgements("n1", 2, 2, "yyn"))
+    output = spelling.format(tasks=tmp_path / "tasks", folder=tmp_path, link=tmp_path / "link")
+    arguments = ["--tasks", str(tmp_path / "tasks"), "--judgements", file, "--knowledge-source", str(built / "ks")]
+    assert cli.main(["annotations", *arguments, "--output", output]) == 2
+    assert "the tables that are read stand there" in capsys.readouterr().err
+    assert {path: path.read_bytes() for path in (tmp_path / "tasks").rglob("*") if path.is_file()} == before
+
+
+def test_passages_that_would_be_replaced_are_kept(
+    built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = Path(
+        write(tmp_path / "passages-nq-validation.jsonl", [{"id": "n1", "wikipedia_id": "1", "start_paragraph_id": 1}])
+    )
+    before = file.read_bytes()
+    monkeypatch.chdir(tmp_path)
+    arguments = ["--tasks", str(built / "tasks"), "--knowledge-source", str(built / "ks"), "--dataset", "nq"]
+    for output in (".", str(tmp_path)):
+        more = ["--split", "dev", "--passages", str(file), "--output", output]
+        assert cli.main(["annotations", "candidates", *arguments, *more]) == 2
+        assert "would be replaced" in capsys.readouterr().err
+        assert file.read_bytes() == before
 
 
 def test_annotators_who_fail_the_control_are_left_out(built: Path, tmp_path: Path) -> None:

@@ -85,6 +85,13 @@ def basename(path: str) -> str:
     return os.path.basename(path) if is_local(path) else posixpath.basename(path)
 
 
+def is_same(one: str, other: str) -> bool:
+    """Whether two paths name one place, however they are written; local links are followed."""
+    if is_local(one) and is_local(other):
+        return os.path.realpath(one) == os.path.realpath(other)
+    return one.rstrip("/") == other.rstrip("/")
+
+
 def folder_of(path: str) -> str:
     return os.path.dirname(path) if is_local(path) else posixpath.dirname(path)
 
