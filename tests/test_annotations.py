@@ -1,6 +1,7 @@
 """The annotation campaign end to end: passages to judge out, judgements in, tables with evidence."""
 
 import json
+import math
 import shutil
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -183,6 +184,10 @@ def test_candidates_are_the_same_whatever_the_workers(built: Path, tmp_path: Pat
         ([1], "record 1: not an object"),
         (passage("n9", 1, 1), "not one passage is of a question of nq-validation"),
         (passage("n1", 1, 1, "x"), "record 1: could not convert"),  # type: ignore[arg-type]
+        (passage("n1", 1, 1) | {"rank": math.nan}, "record 1: rank is nan, not a number; expected"),
+        (passage("n1", 1, 1) | {"rank": -math.inf}, "record 1: rank is -inf, not a number; expected"),
+        (passage("n1", 1, 1) | {"rank": "Infinity"}, "record 1: rank is 'Infinity', not a number; expected"),
+        (passage("n1", 1, 1) | {"rank": 10**400}, "record 1: rank is 1000000"),
     ],
 )
 def test_what_is_wrong_with_passages(

@@ -6,6 +6,7 @@ sent on, then the texts of the few passages that were chosen.
 """
 
 import json
+import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -141,7 +142,7 @@ def read_questions(job: CandidateJob) -> tuple[list[Question], Counter[str]]:
                 question, passage = question_of(values), passage_of(values)
                 place[question] += 1
                 rank = values.get("rank")
-                rank = place[question] if rank is None else float(rank)
+                rank = place[question] if rank is None else _rank(rank)
             except (KeyError, ValueError, TypeError, AttributeError) as error:
                 raise InputError(_no_row(info.path, row, error, _PASSAGE_ROW)) from None
             if question not in questions:
@@ -154,6 +155,17 @@ def read_questions(job: CandidateJob) -> tuple[list[Question], Counter[str]]:
         counts["too-deep"] += len(distinct[DEPTH:])
         questions[question] = replace(questions[question], retrieved=tuple(distinct[:DEPTH]))
     return list(questions.values()), counts
+
+
+def _rank(value: Any) -> float:
+    """ValueError for what has no place in an order: NaN, an infinite number or one that exceeds every other."""
+    try:
+        rank = float(value)
+    except OverflowError:
+        rank = math.inf
+    if not math.isfinite(rank):
+        raise ValueError(f"rank is {value!r:.60}, not a number")
+    return rank
 
 
 _PASSAGE_ROW = '{"id": "…", "wikipedia_id": "12", "start_paragraph_id": 3, "end_paragraph_id": 3, "rank": 1}'
