@@ -227,6 +227,23 @@ def test_too_many_failures_fail_the_build(tmp_path: Path, capsys: pytest.Capture
     assert manifest["counters"][MALFORMED_PAGE] == 1
 
 
+def test_a_page_of_which_no_title_is_left_is_malformed(tmp_path: Path) -> None:
+    """A page named "" would be where redirects that name nothing lead."""
+    named = [Page(":", "x"), Page(" : ", "x"), Page("\u200e", "x"), Page("::", "#REDIRECT [[Pear]]", redirect="Pear")]
+    lost = Page("Nowhere", "#REDIRECT [[#Top]]", redirect=" ")
+    dump = write(tmp_path / "d.xml.bz2", [Page("Pear", "[[:|a pear]] and [[ ]]"), *named, lost])
+    manifest = run(dump, tmp_path / "ks", "--max-reject-share", "1")
+    assert manifest["counters"][MALFORMED_PAGE] == 4
+    assert [row["title"] for row in rows(tmp_path / "ks", "titles")] == ["Pear"]
+    assert [(row["source_id"], row["detail"]) for row in rows(tmp_path / "ks", "rejects")] == [
+        ("Nowhere", "redirects to ''"),
+        (":", "nothing is left of its title"),
+        (":", "nothing is left of its title"),
+        ("\u200e", "nothing is left of its title"),
+        ("::", "nothing is left of its title"),
+    ]
+
+
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("cut", ["stream", "between", "root"])
 def test_a_file_that_is_cut_off_publishes_nothing(

@@ -261,8 +261,10 @@ def scan_part(part: Part, staging: Staging) -> dict[str, Any]:
                 counts[OTHER_NAMESPACE] += 1
             elif page.redirect is None and page.model != "wikitext":
                 counts[NOT_WIKITEXT] += 1
+            elif not (title := normal_title(page.title, site)):
+                counts[MALFORMED_PAGE] += 1
+                rejects.write(Reject("pages", page.title, MALFORMED_PAGE, "nothing is left of its title"))
             else:
-                title = normal_title(page.title, site)
                 target = None if page.redirect is None else normal_title(page.redirect, site)
                 titles.write(
                     ScannedTitle(
