@@ -393,6 +393,17 @@ def test_mkqa_gets_the_provenance_of_natural_questions(nq: Path, questions: Path
     assert manifest["knowledge_source"] == nq_manifest["knowledge_source"]
 
 
+def test_exported_mkqa_comes_back_as_it_was(nq: Path, questions: Path, source: Path, tmp_path: Path) -> None:
+    """With the evidence that some records borrowed, and the others, which have none in dev either."""
+    for name, options in (("plain", ()), ("borrowed", ("--mkqa-provenance", nq))):
+        before, after = tmp_path / name / "tasks", tmp_path / name / "again"
+        run_tasks("mkqa", "dev", before, "--source", questions, *options)
+        run_export(before, tmp_path / name / "kilt")
+        lines = tmp_path / name / "kilt" / "mkqa-dev-kilt.jsonl"
+        run_tasks("mkqa", "dev", after, "--from-kilt", lines, "--knowledge-source", source)
+        assert rows(after, "mkqa", "validation") == rows(before, "mkqa", "validation")
+
+
 def test_evaluations_take_borrowed_evidence_for_no_answer_of_its_own(nq: Path, questions: Path, tmp_path: Path) -> None:
     run_tasks("mkqa", "dev", tmp_path, "--source", questions, "--mkqa-provenance", nq)
     found = {row["id"]: row for row in rows(tmp_path, "mkqa", "validation") if row["language"] == "en"}

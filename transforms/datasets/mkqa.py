@@ -60,6 +60,7 @@ DATASET = Dataset(
     row_example='{"example_id": -5, "query": "who made kites", "queries": {"en": "who made kites", …}, '
     '"answers": {"en": [{"type": "entity", "entity": "Q7", "text": "Lu Ban", "aliases": []}], …}}',
     needs_knowledge_source=False,
+    needs_evidence=False,
     usage="`--source mkqa.jsonl.gz` is dev, the only split; `--mkqa-provenance TASKS` adds the evidence of nq, "
     "mapped before",
     licence="CC BY-SA 3.0",

@@ -53,6 +53,7 @@ class Dataset:
         evidence_example: one raw row of them, for an error too.
         evidence_required: whether no row can be mapped without those files.
         needs_knowledge_source: False for a dataset that names no page.
+        needs_evidence: False for a dataset whose records of dev and test stay without evidence.
         key, merge: for a dataset whose records are made of several rows: examples with the same
             key are brought together, in input order, and merged. What is given to merge is small
             (the examples of one key); it is called once a key.
@@ -88,6 +89,7 @@ class Dataset:
     evidence_example: str = ""
     evidence_required: bool = False
     needs_knowledge_source: bool = True
+    needs_evidence: bool = True
     key: Callable[[Example], str] | None = None
     merge: Callable[[Sequence[Example]], Iterator[Example]] | None = None
     split_of: Callable[[Example], str] | None = None

@@ -399,7 +399,7 @@ def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
                     job.dataset.name,
                     job.split,
                     job.keep_weak,
-                    needs_evidence=job.knowledge_source is not None,
+                    needs_evidence=job.knowledge_source is not None and job.dataset.needs_evidence,
                 )
                 if isinstance(record, Reject):
                     counts[f"lost:{record.reason}"] += 1
