@@ -371,7 +371,8 @@ def test_malformed_rows_are_rejects_up_to_a_share(
         (["--dataset", "fever", "--split", "dev", "--source", "{claims}", "--knowledge-source", "{ks}"],
          "name them with --evidence"),
         (["--dataset", "fever", "--split", "dev", "--source", "{claims}", "--evidence", "{claims}"],
-         "expected fever's evidence, one JSON object a line, such as {{\"id\": \"Kite_-LRB-toy-RRB-\", "),
+         "record 1: no page of fever's: no field 'lines'; expected fever's evidence, one JSON object a line, such as "
+         "{{\"id\": \"Kite_-LRB-toy-RRB-\", "),
         (["--dataset", "hotpotqa", "--split", "dev", "--source", "{rows}", "--evidence", "{utf16}"],
          "utf16: not UTF-8 text (it starts as UTF-16 or UTF-32 does); expected hotpotqa's evidence"),
         (["--dataset", "hotpotqa", "--split", "dev", "--source", "{rows}", "--knowledge-source", "{empty}"],

@@ -79,8 +79,9 @@ def _evidence(page: str, sentence: int) -> Evidence:
 
 def read_evidence(row: Row) -> Iterator[SourcePage]:
     """One page of wiki-pages; the empty rows the files start with are none."""
-    if row["id"]:
-        yield SourcePage(unicodedata.normalize("NFC", row["id"]), tuple(map(treebank, _sentences(row["lines"]))))
+    page, lines = row["id"], row["lines"]
+    if page:
+        yield SourcePage(unicodedata.normalize("NFC", page), tuple(map(treebank, _sentences(lines))))
 
 
 def _sentences(lines: str) -> Iterator[str]:

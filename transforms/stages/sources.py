@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from kiltetl.schemas.arrow import misfit, record_of
 from kiltetl.schemas.records import MALFORMED_RECORD, OTHER_SPLIT, Example, SourcePage
@@ -50,12 +50,20 @@ def read_source(dataset: Dataset, path: str) -> Iterator[Read]:
             yield [_checked(example) for example in dataset.read(row)]
         except SkipRow as skip:
             yield Refused(number, skip.reason, "", skip=True)
-        except KeyError as error:
-            yield Refused(number, MALFORMED_RECORD, f"no field {error}", skip=False)
-        except (MalformedRow, ValueError, IndexError) as error:
-            yield Refused(number, MALFORMED_RECORD, str(error), skip=False)
-        except (TypeError, AttributeError) as error:
-            yield Refused(number, MALFORMED_RECORD, f"a field of another type than expected ({error})", skip=False)
+        except _BREAKS as error:
+            yield Refused(number, MALFORMED_RECORD, _problem(error), skip=False)
+
+
+_BREAKS: Final = (MalformedRow, KeyError, IndexError, TypeError, ValueError, AttributeError)
+
+
+def _problem(error: Exception) -> str:
+    """What is wrong with a row of which an adapter raised this."""
+    if isinstance(error, KeyError):
+        return f"no field {error}"
+    if isinstance(error, (TypeError, AttributeError)):
+        return f"a field of another type than expected ({error})"
+    return str(error)
 
 
 def _checked(example: Example) -> Example:
@@ -127,8 +135,8 @@ def read_pages(dataset: Dataset, number: int, row: Any) -> Sequence[SourcePage] 
         if isinstance(row, BadRow):
             raise MalformedRow(row.detail)
         return list(dataset.read_evidence(row))
-    except (MalformedRow, KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        detail = f"no page of {dataset.name}'s ({type(error).__name__}: {error})"
+    except _BREAKS as error:
+        detail = f"no page of {dataset.name}'s: {_problem(error)}"
         return Refused(number, MALFORMED_RECORD, detail, skip=False)
 
 
