@@ -29,13 +29,16 @@ from kiltetl.transforms.campaign import (
     LOW_OVERLAP,
     LOW_ROUGE,
     MIN_OVERLAP,
+    NO_PLACE,
     PASSAGE_NOT_FOUND,
     PASSAGES,
+    SHARES_A_PARAGRAPH,
     UNKNOWN_QUESTION,
 )
 from kiltetl.transforms.io import FileInfo, InputError
 from kiltetl.transforms.runner import beam_options, is_local, run, watched
 from kiltetl.transforms.stages.campaign import (
+    DEPTH,
     REPORT,
     ApplyJob,
     ApplyJudgements,
@@ -225,7 +228,11 @@ def _say_candidates(settings: CandidateSettings, console: Console) -> None:
         ("retrieved", "passages retrieved"),
         (UNKNOWN_QUESTION, "  of no question of the table"),
         (PASSAGE_NOT_FOUND, "  not in the knowledge source"),
+        ("repeated", "  named twice"),
+        ("too-deep", f"  of a rank beyond {DEPTH}"),
         (LOW_OVERLAP, "  with too little of an answer"),
+        (SHARES_A_PARAGRAPH, "  that share a paragraph with another"),
+        (NO_PLACE, "  for which no place was left"),
         (CHOSEN, "  chosen"),
         ("gold", "passages of the dataset's own"),
         ("written", "passages written"),

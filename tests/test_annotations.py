@@ -159,6 +159,23 @@ def test_candidates(built: Path, tmp_path: Path) -> None:
     }
 
 
+def test_the_passages_retrieved_add_up_where_they_are_shown(
+    built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twice = [passage("n1", 3, 1), passage("n1", 3, 1), passage("n1", 2, 1), passage("n9", 1, 1), passage("n1", 2, 2)]
+    file = write(tmp_path / "passages.jsonl", [*twice, passage("n1", 99, 1)])
+    arguments = ["candidates", "--tasks", built / "tasks", "--knowledge-source", built / "ks", "--output", tmp_path]
+    places = ["--places", "1", "--controls", "0", "--min-overlap", "0"]
+    assert (
+        annotations.main([*map(str, arguments), "--dataset", "nq", "--split", "dev", "--passages", file, *places]) == 0
+    )
+    shown = capsys.readouterr().out.splitlines()
+    counts = {line[:-8].rstrip(): int(line.split()[-1]) for line in shown if line and line[-1].isdigit()}
+    assert counts["passages retrieved"] == 6
+    assert sum(count for label, count in counts.items() if label.startswith("  ")) == 6
+    assert counts["  for which no place was left"] == 1
+
+
 def test_candidates_are_the_same_whatever_the_workers(built: Path, tmp_path: Path) -> None:
     files = [write(tmp_path / "p.jsonl", [passage("e1", 1, 3), passage("e1", 4, 1), passage("e2", 5, 1)])]
     assert candidates(built, tmp_path / "one", files, "eli5") == 0
