@@ -105,7 +105,7 @@ def test_a_further_dataset_is_one_file_and_one_name(tmp_path: Path, monkeypatch:
     code, name = shown.groups()
     (tmp_path / f"{name}.py").write_text(code)
     monkeypatch.setattr(datasets, "__path__", [*datasets.__path__, str(tmp_path)])
-    monkeypatch.setattr(tasks, "DATASETS", datasets.load((*NAMES, name)))
+    monkeypatch.setattr(tasks, "DATASETS", datasets.load((*(one for one in NAMES if one != name), name)))
     sentence = "A kite is a tethered craft that is held up by the wind."
     (tmp_path / "wiki.xml").write_bytes(dump_xml([Page("Kite", f"{sentence} It has a tail.")]))
     source = str(tmp_path / "ks")
