@@ -383,7 +383,7 @@ def parser() -> Parser:
     parser.add_argument(
         "--max-reject-share", type=share, default=0.001, metavar="SHARE", help="share of malformed rows allowed (0.001)"
     )
-    parser.add_argument("--overwrite", action="store_true", help="map again what is mapped already")
+    parser.add_argument("--overwrite", action="store_true", help="map again even if nothing has changed")
     add_common_arguments(parser)
     return parser
 
