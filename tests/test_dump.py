@@ -849,6 +849,23 @@ def test_the_fast_lane_by_place(behind: str, splice: bytes) -> None:
     assert RegularPages().read(element, 0) in (None, read_page(element, 0, VERSION_10))
 
 
+@pytest.mark.parametrize(
+    "last", [b"&#%s39;" % (b"0" * 200), b"&%s;" % (b"a" * 200), b"&%s" % (b"a" * 200), "é".encode()]
+)
+@pytest.mark.parametrize("left", [1, 2, 9, 150])
+def test_the_fast_lane_on_a_text_that_expat_reads_in_two_pieces(last: bytes, left: int) -> None:
+    """The end of one that expat puts off would be the next page's."""
+    piece = 1 << 20
+    before, after = REGULAR.encode().split(b"Eau", 1)[0], REGULAR.encode().split(b"</text>", 1)[1]
+    filled = b"x" * (piece - len(b"<text>") - len(last) + left)
+    large = before + filled + last + b"</text>" + after
+    reader = RegularPages()
+    assert reader.read(large, 0) in (None, read_page(large, 0, VERSION_10))
+    assert reader.read(REGULAR.encode(), 1) == read_page(REGULAR.encode(), 1, VERSION_10)
+    small = before + b"x" * (piece - 100) + b"</text>" + after
+    assert reader.read(small, 2) == read_page(small, 2, VERSION_10)
+
+
 def test_the_fast_lane_on_real_dumps(shared: Path) -> None:
     taken = {}
     for path in sorted((shared / "data" / "dumps").glob("*.bz2")):

@@ -591,6 +591,7 @@ _BEFORE_TEXT = re.compile(
     re.VERBOSE,
 )
 _AFTER_TEXT = re.compile(rf"</text>{_GAP}(?:<sha1>[a-z0-9]*</sha1>{_GAP})?</revision>{_GAP}</page>".encode())
+_AT_ONCE = (1 << 20) - 64  # bytes of text, less than pyexpat gives to expat in one piece
 _TEXT = b"<text"
 _TEXT_END = b"</text>"
 _OTHER_REFERENCE = re.compile("&(?!(?:lt|gt|amp|quot|#0?39);)")
@@ -618,7 +619,10 @@ class RegularPages:
     def read(self, element: bytes, ordinal: int) -> RawPage | None:
         """The page, None where ``read_page`` has to tell what it is."""
         start, end = element.find(b">", element.find(_TEXT)) + 1, element.rfind(_TEXT_END)
-        if end <= start or element.find(b"<", start, end) >= 0 or not _AFTER_TEXT.fullmatch(element, end):
+        # of pieces expat 2.6 and later may leave the last one for the next call, with the next page's text
+        if not 0 < end - start < _AT_ONCE:
+            return None
+        if element.find(b"<", start, end) >= 0 or not _AFTER_TEXT.fullmatch(element, end):
             return None
         try:
             before = element[:start].decode()
