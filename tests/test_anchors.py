@@ -16,6 +16,7 @@ from kiltetl.pipelines import anchors, knowledge_source
 from kiltetl.pipelines.console import Console
 from kiltetl.pipelines.report import execute as report
 from kiltetl.schemas.records import Anchor
+from kiltetl.transforms import io
 from kiltetl.transforms.anchors import anchor_id, anchor_task, split_of_page
 from kiltetl.transforms.mentions import MAX_TOKENS
 from kiltetl.transforms.runner import beam_options, run
@@ -188,6 +189,48 @@ def test_a_run_goes_on_where_it_was(source: Path, tmp_path: Path) -> None:
     made(source, tmp_path / "out", "--dev-share", "0.3")
     made(source, tmp_path / "fresh", "--dev-share", "0.3")
     assert files(tmp_path / "out") == files(tmp_path / "fresh")
+
+
+@pytest.mark.parametrize("moves", [0, 1, 4, 7])
+def test_a_run_that_dies_while_it_publishes_goes_on(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int
+) -> None:
+    move, done = io.move, []
+
+    def die(path: str, target: str) -> None:
+        if "-of-" in target:
+            if len(done) == moves:
+                raise OSError("the machine died")
+            done.append(target)
+        move(path, target)
+
+    monkeypatch.setattr(io, "move", die)
+    given = ["--knowledge-source", str(source), "--output", str(tmp_path / "out"), "--quiet", "--dev-share", "0.3"]
+    assert anchors.main(given) == 1
+    assert len(done) == moves
+    monkeypatch.undo()
+    assert made(source, tmp_path / "out", "--dev-share", "0.3") == made(
+        source, tmp_path / "fresh", "--dev-share", "0.3"
+    )
+    assert files(tmp_path / "out") == files(tmp_path / "fresh")
+
+
+@pytest.mark.parametrize(
+    ("name", "suffix"),
+    [("part", "json"), ("train", "parquet"), ("validation", "parquet"), ("rejects", "parquet")],
+)
+@pytest.mark.parametrize("left", [b"", b"{}", b"[]", b"PAR1", None])
+def test_damaged_work_means_not_done(source: Path, tmp_path: Path, name: str, suffix: str, left: bytes | None) -> None:
+    job = anchors.plan(anchors.Settings(str(source), str(tmp_path / "out"), 0.3))
+    counts = anchors.LinkAnchors(job)._link(1)
+    damaged = Path(job.staged(name, 1, suffix))
+    whole = damaged.read_bytes()
+    if left is None:
+        damaged.unlink()
+    else:
+        damaged.write_bytes(left)
+    assert anchors.LinkAnchors(job)._link(1) == counts
+    assert damaged.read_bytes() == whole
 
 
 def test_a_sample(source: Path, tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from kiltetl.schemas.arrow import record_of
 from kiltetl.schemas.records import MALFORMED_RECORD, Anchor, Reject, Task
 from kiltetl.transforms import io
 from kiltetl.transforms.anchors import NAME, NOT_SAMPLED, RED_LINK, SPLITS, TASK, anchor_id, anchor_task, split_of_page
-from kiltetl.transforms.io import ShardWriter
+from kiltetl.transforms.io import InputError, ShardWriter
 from kiltetl.transforms.runner import RunFailed, advance
 from kiltetl.transforms.stable import stable_share
 from kiltetl.transforms.stages.tasks import KnowledgeSource, manifest_path
@@ -62,13 +62,10 @@ def paragraphs_with_anchors(path: str) -> Iterator[tuple[str, int, str, list[dic
 def link_shard(job: AnchorJob, part: int) -> dict[str, int]:
     """The anchors of one shard to one shard of each split and of rejects; the counts."""
     source = job.source.path("paragraphs", part)
-    marker = job.staged("part", part, "json")
-    if io.exists(marker):
-        left = io.read_json(marker)
-        if left["fingerprint"] == job.fingerprint:
-            advance(io.file_size(source))
-            done: dict[str, int] = left["counts"]
-            return done
+    done = _done(job, part)
+    if done is not None:
+        advance(io.file_size(source))
+        return done
     counts: Counter[str] = Counter()
     with ExitStack() as stack:
         tables = {s: stack.enter_context(ShardWriter(job.staged(s, part), Task, _weight)) for s in SPLITS}
@@ -94,9 +91,29 @@ def link_shard(job: AnchorJob, part: int) -> dict[str, int]:
                     continue
                 tables[split].write(task)
                 counts[f"written:{split}"] += 1
-    io.write_json(marker, {"fingerprint": job.fingerprint, "counts": dict(counts)})
+    rows = {**{split: table.count for split, table in tables.items()}, "rejects": rejects.count}
+    marker = {"fingerprint": job.fingerprint, "counts": dict(counts), "rows": rows}
+    io.write_json(job.staged("part", part, "json"), marker)
     advance(io.file_size(source))
     return dict(counts)
+
+
+def _done(job: AnchorJob, part: int) -> dict[str, int] | None:
+    """Counts that a finished shard left; None where it has to be done, or what it left is gone or damaged."""
+    marker = job.staged("part", part, "json")
+    if not io.exists(marker):
+        return None
+    try:
+        left = io.read_json(marker)
+        if left["fingerprint"] != job.fingerprint:
+            return None
+        for table in (*SPLITS, "rejects"):
+            if io.footer_rows(job.staged(table, part)) != left["rows"][table]:
+                return None
+        counts: dict[str, int] = dict(left["counts"])
+    except (InputError, LookupError, TypeError, ValueError):
+        return None
+    return counts
 
 
 def _weight(task: Task) -> int:
