@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import Any
 
 import apache_beam as beam
+from apache_beam.options.pipeline_options import PipelineOptions
 
 from kiltetl.pipelines.console import (
     Console,
@@ -109,16 +110,19 @@ def execute(settings: Settings, console: Console) -> list[dict[str, Any]] | None
     if settings.dry_run:
         console.say(_describe(job, settings, paths))
         return None
-    for path in paths:
-        io.delete_file(path)
-    for table_name in (*SPLITS, "rejects"):
-        folder = io.folder_of(job.shard(table_name, 0))
-        for name in io.list_folder(folder, f"{table_name}-*.parquet"):
-            io.delete_file(io.join(folder, name))
+    with io.locked(settings.output, NAME):
+        return _link(job, settings, paths, options, console)
+
+
+def _link(
+    job: AnchorJob, settings: Settings, paths: Sequence[str], options: PipelineOptions, console: Console
+) -> list[dict[str, Any]] | None:
     if is_local(options):
         io.make_folder(io.join(job.output, STAGING))
         run_locally(job, settings.workers, settings.beam, console)
     else:
+        for path in paths:  # which say when it is done
+            io.delete_file(path)
         run(partial(build, job=job), options)
         if not io.exists(paths[0]):
             console.say(f"submitted; {' and '.join(paths)} are written when it is done")

@@ -20,6 +20,7 @@ from kiltetl.transforms import io
 from kiltetl.transforms.anchors import anchor_id, anchor_task, split_of_page
 from kiltetl.transforms.mentions import MAX_TOKENS
 from kiltetl.transforms.runner import beam_options, run
+from kiltetl.transforms.stages import anchors as stages
 
 LONG = " ".join(f"w{number}" for number in range(600))
 PAGES = [
@@ -213,6 +214,29 @@ def test_a_run_that_dies_while_it_publishes_goes_on(
         source, tmp_path / "fresh", "--dev-share", "0.3"
     )
     assert files(tmp_path / "out") == files(tmp_path / "fresh")
+
+
+def test_what_stands_there_goes_when_its_successor_is_whole(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made(source, tmp_path / "out")
+    (tmp_path / "out" / "anchors" / "train-00099-of-00100.parquet").touch()  # of a larger knowledge source
+    before = files(tmp_path / "out")
+    given = ["--knowledge-source", str(source), "--output", str(tmp_path / "out"), "--quiet", "--dev-share", "0.3"]
+    monkeypatch.setattr(stages, "split_of_page", None)
+    assert anchors.main(given) == 1
+    assert before.items() <= files(tmp_path / "out").items()
+    monkeypatch.undo()
+    assert anchors.main(given) == 0
+    made(source, tmp_path / "fresh", "--dev-share", "0.3")
+    assert files(tmp_path / "out") == files(tmp_path / "fresh")
+
+
+def test_two_runs_into_one_folder(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with io.locked(str(tmp_path), "anchors"):
+        assert anchors.main(["--knowledge-source", str(source), "--output", str(tmp_path), "--quiet"]) == 2
+    assert "another run is writing anchors there" in capsys.readouterr().err
+    made(source, tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -156,8 +156,13 @@ def publish(job: AnchorJob) -> list[dict[str, Any]]:
                 "reject_files": reject_files,
             }
         )
+    for split in SPLITS:  # what stood there ends here
+        io.delete_file(manifest_path(job.output, NAME, split))
     for table in (*SPLITS, "rejects"):
-        io.make_folder(io.folder_of(job.shard(table, 0)))
+        folder = io.folder_of(job.shard(table, 0))
+        io.make_folder(folder)
+        for name in io.list_folder(folder, f"{table}-*.parquet"):
+            io.delete_file(io.join(folder, name))
         for part in parts:
             io.move(job.staged(table, part), job.shard(table, part))
     for manifest in manifests:
