@@ -468,6 +468,11 @@ def test_a_value_that_is_too_much_spoils_no_other_row(value: str, row: str, tmp_
     assert sys.get_int_max_str_digits() == bound
 
 
+def test_an_exponent_that_no_number_has(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"after record 1: holds a number with too large an exponent"):
+        rows(tmp_path, b'[{"a": 1e9}, {"a": 1e99999999999999999999}]', "json")
+
+
 @pytest.mark.parametrize("text", [r"\uD83D\uDE00", r"\\ud800", r"\\\ud83d\ude00?", r"\u00fc\n\"", "\uffff北"])
 @pytest.mark.parametrize("count", [1, 2, 5, 6, 7, 11, 12, 13, 1 << 16])
 def test_an_escape_is_read_whole_wherever_a_read_ends(text: str, count: int) -> None:

@@ -667,6 +667,8 @@ def _json_items(path: str, stream: BinaryIO, items: str) -> Iterator[tuple[int, 
             parent = items.removesuffix("item").removesuffix(".")
             if (parent, "start_array") not in ((prefix, event) for prefix, event, _ in _each(ijson.parse(stream))):
                 raise InputError(f"{path}: the JSON document has no list at {parent or 'its top'!r}")
+    except ArithmeticError:  # of ijson's decimals
+        raise InputError(f"{path}, after record {number}: holds a number with too large an exponent") from None
     except (ijson.JSONError, UnicodeDecodeError) as error:
         said = error.args[0] if error.args and isinstance(error.args[0], bytes) else str(error).encode()
         detail = said.decode("utf-8", "replace").strip().partition("\n")[0].strip(" .")  # a drawing follows
