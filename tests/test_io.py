@@ -662,6 +662,11 @@ def test_what_is_no_shard(data: bytes, tmp_path: Path) -> None:
     for action in (files.footer_rows, files.read_table, files.map_arrow):
         with pytest.raises(InputError, match=r"x\.parquet: not a whole (Parquet|Arrow) file"):
             action(str(tmp_path / "x.parquet"))
+    write(tmp_path / "y.parquet", 25)
+    assert files.have_rows([(str(tmp_path / "y.parquet"), 25)])
+    assert not files.have_rows([(str(tmp_path / "y.parquet"), 24)])
+    for other in ("x.parquet", "none.parquet"):
+        assert not files.have_rows([(str(tmp_path / "y.parquet"), 25), (str(tmp_path / other), 25)])
 
 
 def test_arrow_files(tmp_path: Path) -> None:

@@ -820,6 +820,14 @@ def footer_rows(path: str) -> int:
         return int(file.metadata.num_rows)
 
 
+def have_rows(shards: Iterable[tuple[str, int]]) -> bool:
+    """Whether Parquet files stand under these paths, each with so many rows by its footer."""
+    try:
+        return all(footer_rows(path) == rows for path, rows in shards)
+    except InputError:
+        return False
+
+
 def file_size(path: str) -> int:
     return os.path.getsize(path) if is_local(path) else FileSystems.match([path])[0].metadata_list[0].size_in_bytes
 

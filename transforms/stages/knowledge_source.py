@@ -137,9 +137,8 @@ class Staging:
             found = io.read_json(path)
             if found["run"] != self.run or not isinstance(found["summary"], dict):
                 return None
-            for table, at, rows in found["shards"]:
-                if io.footer_rows(self.placed(table, at)) != rows:
-                    return None
+            if not io.have_rows((self.placed(table, at), rows) for table, at, rows in found["shards"]):
+                return None
             if stage == "resolve" and io.file_size(self.index()) != found["summary"]["index_bytes"]:
                 return None
         except (InputError, OSError, LookupError, TypeError, ValueError):
@@ -548,8 +547,8 @@ def is_whole(output: str, manifest: Mapping[str, Any]) -> bool:
     """Whether the tables that a manifest names stand there with their rows, and the index."""
     try:
         tables = [(io.join(output, io.basename(file["name"])), file["rows"]) for file in manifest["files"]]
-        return all(io.footer_rows(path) == rows for path, rows in tables) and io.is_arrow(io.join(output, INDEX))
-    except (InputError, KeyError, TypeError):
+        return io.have_rows(tables) and io.is_arrow(io.join(output, INDEX))
+    except (KeyError, TypeError):
         return False
 
 

@@ -580,13 +580,14 @@ def already_mapped(job: TaskJob) -> dict[str, Any] | None:
         manifest: dict[str, Any] = io.read_json(path)
         if any(manifest[name] != value for name, value in facts.items()):
             return None
-        for key, folder in folders.items():
-            for one in manifest[key]:
-                if io.footer_rows(io.join(job.output, folder, one["name"])) != one["rows"]:
-                    return None
+        shards = [
+            (io.join(job.output, folder, one["name"]), one["rows"])
+            for key, folder in folders.items()
+            for one in manifest[key]
+        ]
     except (InputError, KeyError, TypeError):
         return None
-    return manifest
+    return manifest if io.have_rows(shards) else None
 
 
 def manifest_path(output: str, dataset: str, split: str) -> str:
