@@ -148,7 +148,20 @@ def test_every_shard_has_the_schema_of_its_record(tmp_path: Path) -> None:
         assert found.field(0).metadata[b"description"]
 
 
+def test_ids_are_decimal_and_unique(tmp_path: Path) -> None:
+    """D8: the id 00012 is that of 12; the page that came last, or has the newer revision, keeps it."""
+    xml = dump_xml([Page("Old", "a", 12, revision_id=5), Page("New", "b", 12, revision_id=6), Page("B", "c", 7)])
+    assert xml.count(b"<id>12</id>") == 2
+    (tmp_path / "d.xml").write_bytes(xml.replace(b"<id>12</id>", b"<id>00012</id>", 1))
+    manifest = run(tmp_path / "d.xml", tmp_path / "ks")
+    assert manifest["counters"][DUPLICATE_PAGE] == 1
+    assert [row["wikipedia_id"] for row in rows(tmp_path / "ks", "pages")] == ["12", "7"]
+    assert {row["wikipedia_id"] for row in rows(tmp_path / "ks", "titles")} == {"12", "7"}
+    assert [row["wikipedia_id"] for row in rows(tmp_path / "ks", "paragraphs")] == ["12", "12", "7", "7"]
+
+
 def test_same_input_same_bytes_whatever_the_number_of_workers(tmp_path: Path) -> None:
+    """D5: with 1, 2 and 4 processes, and twice with one."""
     pages = [Page(f"Page {i}", f"Text {i} of [[Page {i * 7 % 300}]]. " + noise(i, 2000)) for i in range(300)]
     dump = write(tmp_path / "d.xml.bz2", pages, per_stream=5)
     found = []
