@@ -1,28 +1,47 @@
-"""Packaging. The folders stand at the top level and are imported as kiltetl.*."""
+"""Packaging. kiltetl/ holds links to the folders beside it, so that they are imported as kiltetl.* everywhere."""
 
 import re
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import find_packages, setup
 
-PACKAGES = {
-    "kiltetl.schemas": "schemas",
-    "kiltetl.transforms": "transforms",
-    "kiltetl.transforms.datasets": "transforms/datasets",
-    "kiltetl.transforms.metrics": "transforms/metrics",
-    "kiltetl.transforms.stages": "transforms/stages",
-    "kiltetl.transforms.wikitext": "transforms/wikitext",
-    "kiltetl.pipelines": "pipelines",
-}
+ROOT = Path(__file__).parent
 
 setup(
     name="kiltetl",
-    version=re.findall(r'VERSION = "(.+)"', Path(__file__).with_name("schemas").joinpath("__init__.py").read_text())[0],
+    version=re.findall(r'VERSION = "(.+)"', (ROOT / "schemas" / "__init__.py").read_text(encoding="utf-8"))[0],
     description="Build KILT and MKQA on any Wikipedia dump, with Apache Beam",
+    long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
     license="MIT",
+    keywords=[
+        "KILT", "MKQA", "Wikipedia", "knowledge-intensive NLP", "retrieval", "question answering",
+        "fact checking", "entity linking", "slot filling", "Apache Beam", "Parquet",
+    ],
+    classifiers=[
+        "Development Status :: 4 - Beta",
+        "Environment :: Console",
+        "Intended Audience :: Science/Research",
+        "License :: OSI Approved :: MIT License",
+        "Operating System :: POSIX",
+        "Programming Language :: Python :: 3",
+        "Programming Language :: Python :: 3.10",
+        "Programming Language :: Python :: 3.11",
+        "Programming Language :: Python :: 3.12",
+        "Programming Language :: Python :: 3.13",
+        "Topic :: Scientific/Engineering :: Artificial Intelligence",
+        "Topic :: Text Processing :: Linguistic",
+        "Typing :: Typed",
+    ],
+    project_urls={
+        "KILT": "https://arxiv.org/abs/2009.02252",
+        "MKQA": "https://arxiv.org/abs/2007.15207",
+    },
     python_requires=">=3.10",
-    packages=list(PACKAGES),
-    package_dir=PACKAGES,
+    packages=find_packages(include=["kiltetl", "kiltetl.*"]),
+    # the folder itself on the path: without it an editable install is an import hook, which no type checker reads
+    package_dir={"": "."},
+    package_data={"kiltetl": ["py.typed"]},
     install_requires=[
         "apache-beam>=2.77,<2.78",
         "ijson>=3.2",
@@ -44,7 +63,9 @@ setup(
             "matplotlib>=3.6",
             "mypy",
             "nltk",
+            "pyright",
             "pytest",
+            "pytest-xdist",
             "rouge==1.0.1",
             "ruff",
             "setuptools",
@@ -52,4 +73,4 @@ setup(
         ],
     },
     entry_points={"console_scripts": ["kiltetl = kiltetl.pipelines.cli:main"]},
-)
+)  # fmt: skip

@@ -7,31 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions
-
-from kiltetl.pipelines.console import (
-    Console,
-    Parser,
-    add_common_arguments,
-    positive,
-    run_command,
-    share,
-    split_beam_options,
-    table,
-)
+from kiltetl.pipelines.arguments import Parser, add_common_arguments, positive, share, split_beam_options
+from kiltetl.pipelines.console import Console, run_command, table
+from kiltetl.pipelines.launch import check_beam_options, launch
 from kiltetl.schemas import VERSION
-from kiltetl.transforms import io
-from kiltetl.transforms.anchors import DEV_SHARE, NAME, SPLITS
-from kiltetl.transforms.io import InputError
-from kiltetl.transforms.mentions import MAX_TOKENS
-from kiltetl.transforms.report import summarize, terminal_rows
-from kiltetl.transforms.runner import Workers, beam_options, is_local, run, watched
-from kiltetl.transforms.stable import SEED
-from kiltetl.transforms.stages.anchors import STAGING, AnchorJob, LinkAnchors, PublishAnchors
-from kiltetl.transforms.stages.tasks import manifest_path, open_knowledge_source
+from kiltetl.schemas.errors import InputError
+from kiltetl.transforms.datasets.hashing import SEED
+from kiltetl.transforms.datasets.mentions import MAX_TOKENS
+from kiltetl.transforms.entity_links import DEV_SHARE, NAME, SPLITS
+from kiltetl.transforms.files.locks import locked
+from kiltetl.transforms.files.paths import check_filesystem, file_size, join
+from kiltetl.transforms.files.progress import watched
+from kiltetl.transforms.files.streams import read_json
+from kiltetl.transforms.jobs.entity_links import AnchorJob
+from kiltetl.transforms.jobs.reader import manifest_path, open_knowledge_source
+from kiltetl.transforms.reports.build_summary import summarize, terminal_rows
+
+if TYPE_CHECKING:
+    import apache_beam as beam
 
 _EPILOG = """\
 Every link that leads to a page becomes a record of the table of the tasks: the linked text as mention in
@@ -58,35 +53,34 @@ class Settings:
     beam: tuple[str, ...] = ()
 
 
-def build(root: beam.Pipeline, job: AnchorJob) -> None:
+def build(root: "beam.Pipeline", job: AnchorJob) -> None:
     """Draw the whole graph, for any Beam runner."""
+    import apache_beam as beam
+
+    from kiltetl.transforms.beam.entity_links import LinkAnchors, PublishAnchors
+
     parts = root | "Shards" >> beam.Create(range(job.source.shards), reshuffle=True)
     _ = parts | LinkAnchors(job) | PublishAnchors(job)
 
 
-def _draw_link(job: AnchorJob, root: beam.Pipeline, part: int) -> None:
-    _ = root | beam.Create([part]) | LinkAnchors(job)
-
-
-def _draw_publish(root: beam.Pipeline, job: AnchorJob) -> None:
-    _ = root | beam.Create([0]) | PublishAnchors(job)
-
-
 def run_locally(job: AnchorJob, workers: int, arguments: Sequence[str], console: Console) -> None:
     """Run the stages of ``build`` one after the other, each shard as a small graph of its own."""
+    from kiltetl.transforms.beam.entity_links import draw_link, draw_publish
+    from kiltetl.transforms.beam.runner import Workers
+
     parts = range(job.source.shards)
-    whole = sum(io.file_size(job.source.path("paragraphs", part)) for part in parts)
+    whole = sum(file_size(job.source.path("paragraphs", part)) for part in parts)
     with Workers(min(workers, len(parts)), arguments) as pool:
         with console.progress(NAME, whole) as report, watched(report):
-            pool.run_each(partial(_draw_link, job), parts)
+            pool.run_each(partial(draw_link, job), parts)
         with console.progress("audit"):
-            pool.run_each(_draw_publish, [job])
+            pool.run_each(partial(draw_publish, job), [0])
 
 
 def plan(settings: Settings) -> AnchorJob:
     """Look at the input; InputError for what the user can mend."""
     source, about = open_knowledge_source(settings.knowledge_source)
-    io.check_filesystem(settings.output, write=True)
+    check_filesystem(settings.output, write=True)
     facts: dict[str, Any] = {
         "inputs": [],
         "knowledge_source": about,
@@ -104,30 +98,21 @@ def plan(settings: Settings) -> AnchorJob:
 
 def execute(settings: Settings, console: Console) -> list[dict[str, Any]] | None:
     """Write the tables; the manifests of the splits, None after a dry run."""
-    options = beam_options(settings.beam)
+    check_beam_options(settings.beam)
     job = plan(settings)
     paths = [manifest_path(job.output, NAME, split) for split in SPLITS]
     if settings.dry_run:
         console.say(_describe(job, settings, paths))
         return None
-    with io.locked(settings.output, NAME):
-        return _link(job, settings, paths, options, console)
+    with locked(settings.output, NAME):
+        return _link(job, settings, paths, console)
 
 
-def _link(
-    job: AnchorJob, settings: Settings, paths: Sequence[str], options: PipelineOptions, console: Console
-) -> list[dict[str, Any]] | None:
-    if is_local(options):
-        io.make_folder(io.join(job.output, STAGING))
-        run_locally(job, settings.workers, settings.beam, console)
-    else:
-        for path in paths:  # which say when it is done
-            io.delete_file(path)
-        run(partial(build, job=job), options)
-        if not io.exists(paths[0]):
-            console.say(f"submitted; {' and '.join(paths)} are written when it is done")
-            return None
-    manifests = [io.read_json(path) for path in paths]
+def _link(job: AnchorJob, settings: Settings, paths: Sequence[str], console: Console) -> list[dict[str, Any]] | None:
+    locally = partial(run_locally, job, settings.workers, settings.beam, console)
+    if not launch(partial(build, job=job), settings.beam, console, NAME, 1, paths, locally=locally):
+        return None
+    manifests = [read_json(path) for path in paths]
     if not any(manifest["counters"]["written"] for manifest in manifests):
         console.warn(f"{settings.knowledge_source}: no link leads to a page; the tables are there with 0 rows")
     return manifests
@@ -182,7 +167,7 @@ def _command(arguments: Sequence[str]) -> None:
     manifests = execute(settings, console)
     if manifests is not None:
         console.say(table(terminal_rows(summarize(None, manifests))))
-        console.say(f"\nshards in {io.join(settings.output, NAME)}")
+        console.say(f"\nshards in {join(settings.output, NAME)}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -5,56 +5,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import apache_beam as beam
-
-from kiltetl.pipelines.console import (
-    Console,
-    Parser,
-    add_common_arguments,
-    positive,
-    run_command,
-    share,
-    size,
-    split_beam_options,
-    table,
-)
+from kiltetl.pipelines.arguments import Parser, add_common_arguments, positive, share, split_beam_options
+from kiltetl.pipelines.console import Console, run_command, size, table
+from kiltetl.pipelines.launch import check_beam_options, launch
 from kiltetl.schemas import VERSION
-from kiltetl.transforms import io
-from kiltetl.transforms.campaign import (
-    ANNOTATIONS,
+from kiltetl.schemas.errors import InputError
+from kiltetl.schemas.reasons import (
     CHOSEN,
-    CONTROLS,
     LOW_OVERLAP,
-    LOW_ROUGE,
-    MIN_OVERLAP,
     NO_PLACE,
     PASSAGE_NOT_FOUND,
-    PASSAGES,
     SHARES_A_PARAGRAPH,
     UNKNOWN_QUESTION,
 )
-from kiltetl.transforms.io import FileInfo, InputError
-from kiltetl.transforms.runner import beam_options, is_local, run, watched
-from kiltetl.transforms.stages.campaign import (
-    DEPTH,
-    REPORT,
-    ApplyJob,
-    ApplyJudgements,
-    CandidateJob,
-    ChoosePassages,
-    FetchPassages,
-    MeasurePassages,
-    TaskTable,
-    WriteCandidates,
-    check_judgements,
-    open_table,
-    read_judgements,
-    read_questions,
-    titled,
+from kiltetl.transforms.annotation.judgements import ANNOTATIONS, LOW_ROUGE
+from kiltetl.transforms.annotation.passages import CONTROLS, MIN_OVERLAP, PASSAGES
+from kiltetl.transforms.files.checksums import digests
+from kiltetl.transforms.files.paths import (
+    FileInfo,
+    basename,
+    check_filesystem,
+    delete_file,
+    expand,
+    file_size,
+    is_same,
+    join,
+    make_folder,
 )
-from kiltetl.transforms.stages.tasks import KnowledgeSource, manifest_path, open_knowledge_source
+from kiltetl.transforms.files.streams import read_json
+from kiltetl.transforms.jobs.annotation_candidates import DEPTH, CandidateJob, read_questions
+from kiltetl.transforms.jobs.annotation_judgements import REPORT, ApplyJob, check_judgements, read_judgements, titled
+from kiltetl.transforms.jobs.reader import KnowledgeSource, TaskTable, manifest_path, open_knowledge_source, open_table
+
+if TYPE_CHECKING:
+    import apache_beam as beam
 
 DATASETS = ("nq", "eli5")
 SPLITS = {"dev": "validation", "validation": "validation", "test": "test"}
@@ -128,16 +114,24 @@ class ApplySettings:
     beam: tuple[str, ...] = ()
 
 
-def build_candidates(root: beam.Pipeline, job: CandidateJob) -> None:
+def build_candidates(root: "beam.Pipeline", job: CandidateJob) -> None:
     """Draw the whole graph, for any Beam runner."""
+    import apache_beam as beam
+
+    from kiltetl.transforms.beam.annotation import ChoosePassages, FetchPassages, MeasurePassages, WriteCandidates
+
     parts = root | "Shards" >> beam.Create(range(job.source.shards), reshuffle=True)
     choice = parts | MeasurePassages(job) | ChoosePassages(job)
     wanted = choice | "Wanted" >> beam.Map(lambda choice: choice.wanted)
     _ = parts | FetchPassages(job.source, wanted) | WriteCandidates(job, choice)
 
 
-def build_apply(root: beam.Pipeline, job: ApplyJob) -> None:
+def build_apply(root: "beam.Pipeline", job: ApplyJob) -> None:
     """Draw the whole graph, for any Beam runner."""
+    import apache_beam as beam
+
+    from kiltetl.transforms.beam.annotation import ApplyJudgements, FetchPassages
+
     if job.source is None:
         texts = root | "NoTexts" >> beam.Create([])
     else:
@@ -157,8 +151,8 @@ def plan_candidates(settings: CandidateSettings) -> CandidateJob:
     _check_source(found, about, settings.knowledge_source)
     if settings.controls > settings.places:
         raise InputError(f"--controls {settings.controls}: more than the {settings.places} passages of a question")
-    io.check_filesystem(settings.output, write=True)
-    passages = tuple(io.expand(settings.passages))
+    check_filesystem(settings.output, write=True)
+    passages = tuple(expand(settings.passages))
     facts = {
         "kind": "annotation-candidates",
         "dataset": found.dataset,
@@ -183,7 +177,7 @@ def plan_candidates(settings: CandidateSettings) -> CandidateJob:
         facts=facts,
     )
     for info in passages:
-        if io.is_same(info.path, job.path("passages")):
+        if is_same(info.path, job.path("passages")):
             raise InputError(f"--output {settings.output}: {info.path} would be replaced; give another folder")
     _, counts = read_questions(job)
     if counts["retrieved"] and counts["retrieved"] == counts[UNKNOWN_QUESTION]:
@@ -196,21 +190,19 @@ def plan_candidates(settings: CandidateSettings) -> CandidateJob:
 
 def execute_candidates(settings: CandidateSettings, console: Console) -> dict[str, Any] | None:
     """Write the passages to judge; the manifest, None after a dry run."""
-    options = beam_options(settings.beam)
+    check_beam_options(settings.beam)
     job = plan_candidates(settings)
     if settings.dry_run:
         read = [*job.table.shards, *job.passages]
         console.say(_describe(read, job.source, [job.path("passages"), job.path("candidates")], settings.workers))
         return None
     for kind in ("candidates", "passages"):
-        io.delete_file(job.path(kind))
-    io.make_folder(job.output)
-    with console.progress("passages", 2 * _size_of(job.source)) as report, watched(report):
-        run(partial(build_candidates, job=job), options, settings.workers)
-    if not is_local(options) and not io.exists(job.path("candidates")):
-        console.say(f"submitted; {job.path('candidates')} is written when it is done")
+        delete_file(job.path(kind))
+    make_folder(job.output)
+    draw, leaves = partial(build_candidates, job=job), [job.path("candidates")]
+    if not launch(draw, settings.beam, console, "passages", 2 * _size_of(job.source), leaves, settings.workers):
         return None
-    manifest: dict[str, Any] = io.read_json(job.path("candidates"))
+    manifest: dict[str, Any] = read_json(job.path("candidates"))
     if not manifest["counters"].get("written"):
         console.warn(f"{job.table.name}: there is no passage to judge")
     return manifest
@@ -240,7 +232,7 @@ def _say_candidates(settings: CandidateSettings, console: Console) -> None:
         rows.append([label, f"{counters.get(name, 0):,}"])
     console.say(table(rows))
     name = f"passages-{manifest['dataset']}-{manifest['split']}.jsonl"
-    console.say(f"\n{io.join(settings.output, name)}")
+    console.say(f"\n{join(settings.output, name)}")
 
 
 # --------------------------------------------------------------------------------------------
@@ -250,12 +242,12 @@ def _say_candidates(settings: CandidateSettings, console: Console) -> None:
 def plan_apply(settings: ApplySettings) -> ApplyJob:
     """Look at the input; InputError for what the user can mend."""
     tables = _tables(settings.tasks, settings.dataset, settings.split)
-    files = tuple(io.expand(settings.judgements))
+    files = tuple(expand(settings.judgements))
     check_judgements(files)
-    output = settings.output or io.join(settings.tasks, "annotated")
-    if io.is_same(output, settings.tasks):
+    output = settings.output or join(settings.tasks, "annotated")
+    if is_same(output, settings.tasks):
         raise InputError(f"--output {output}: the tables that are read stand there; give another folder")
-    io.check_filesystem(output, write=True)
+    check_filesystem(output, write=True)
     judgements = read_judgements(files)
     ids = {task.id for one in tables for task in one.tasks()}
     if not any(one.question in ids for one in judgements.found):
@@ -297,23 +289,21 @@ def plan_apply(settings: ApplySettings) -> ApplyJob:
 
 def execute_apply(settings: ApplySettings, console: Console) -> dict[str, Any] | None:
     """Put the judgements into the tables; the report, None after a dry run."""
-    options = beam_options(settings.beam)
+    check_beam_options(settings.beam)
     job = plan_apply(settings)
-    path = io.join(job.output, REPORT)
+    path = join(job.output, REPORT)
     manifests = [manifest_path(job.output, one.dataset, one.split) for one in job.tables]
     if settings.dry_run:
         read = [shard for one in job.tables for shard in one.shards] + list(job.judgements)
         console.say(_describe(read, job.source, [*manifests, path], settings.workers))
         return None
     for old in (path, *manifests):
-        io.delete_file(old)
-    io.make_folder(job.output)
-    with console.progress("judgements", _size_of(job.source)) as report, watched(report):
-        run(partial(build_apply, job=job), options, settings.workers)
-    if not is_local(options) and not io.exists(path):
-        console.say(f"submitted; {path} is written when it is done")
+        delete_file(old)
+    make_folder(job.output)
+    draw = partial(build_apply, job=job)
+    if not launch(draw, settings.beam, console, "judgements", _size_of(job.source), [path], settings.workers):
         return None
-    found: dict[str, Any] = io.read_json(path)
+    found: dict[str, Any] = read_json(path)
     for one in job.tables:
         if one.name not in found["tables"]:
             console.warn(f"{one.name}: none of its questions was judged; the table is left out")
@@ -342,7 +332,7 @@ def _say_apply(settings: ApplySettings, console: Console) -> None:
         f"\n{judgements['used']:,} of {judgements['read']:,} judgements by {report['annotators']:,} annotators; "
         f"{quality['passages']:,} control passages, {accepted} accepted; {report['rejects']:,} rejects"
     )
-    console.say(f"shards in {settings.output or io.join(settings.tasks, 'annotated')}")
+    console.say(f"shards in {settings.output or join(settings.tasks, 'annotated')}")
 
 
 # --------------------------------------------------------------------------------------------
@@ -356,7 +346,7 @@ def _tables(folder: str, dataset: str | None, split: str | None) -> tuple[TaskTa
         raise InputError(f"--split {split}: the campaign is of dev (= validation) and test")
     datasets = DATASETS if dataset is None else (dataset,)
     splits = ("validation", "test") if split is None else (SPLITS[split],)
-    io.check_filesystem(folder)
+    check_filesystem(folder)
     found = [open_table(folder, one, other) for one in datasets for other in splits]
     tables = tuple(one for one in found if one is not None)
     if not tables:
@@ -377,7 +367,7 @@ def _check_source(found: TaskTable, about: dict[str, Any], folder: str) -> None:
 
 
 def _inputs(files: Sequence[FileInfo]) -> list[dict[str, Any]]:
-    return [{"name": io.basename(i.path), "size": i.size, **io.digests(i.path, ["sha1"])} for i in files]
+    return [{"name": basename(i.path), "size": i.size, **digests(i.path, ["sha1"])} for i in files]
 
 
 def _versions() -> dict[str, str]:
@@ -386,7 +376,7 @@ def _versions() -> dict[str, str]:
 
 def _size_of(source: KnowledgeSource | None) -> int:
     parts = range(source.shards) if source else ()
-    return sum(io.file_size(source.path("paragraphs", part)) for part in parts) if source else 1
+    return sum(file_size(source.path("paragraphs", part)) for part in parts) if source else 1
 
 
 def _describe(files: Sequence[FileInfo], source: KnowledgeSource | None, writes: Sequence[str], workers: int) -> str:

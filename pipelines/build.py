@@ -8,20 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from kiltetl.pipelines import knowledge_source, report, tasks
-from kiltetl.pipelines.console import (
-    Console,
-    Parser,
-    add_common_arguments,
-    positive,
-    run_command,
-    share,
-    split_beam_options,
-    table,
-)
-from kiltetl.transforms import io
-from kiltetl.transforms.io import InputError
-from kiltetl.transforms.report import terminal_rows
-from kiltetl.transforms.stages.tasks import open_knowledge_source
+from kiltetl.pipelines.arguments import Parser, add_common_arguments, positive, share, split_beam_options
+from kiltetl.pipelines.console import Console, run_command, table
+from kiltetl.schemas.errors import InputError
+from kiltetl.transforms.files.paths import absolute, check_filesystem, join, list_folder
+from kiltetl.transforms.jobs.reader import open_knowledge_source
+from kiltetl.transforms.reports.build_summary import terminal_rows
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -102,7 +94,7 @@ def _arguments(given: Mapping[str, Any], keys: Mapping[str, argparse.Action], co
             if not isinstance(value, dict):
                 raise InputError(f'{key} takes names and paths, such as {{ relations = "r.txt" }}, not {value!r}')
             for name, file in value.items():
-                yield f"{option}={name}={io.absolute(_text(f'{key}, {name}', file), Path(config).parent)}"
+                yield f"{option}={name}={absolute(_text(f'{key}, {name}', file), Path(config).parent)}"
         elif key == "options":
             if not isinstance(value, dict):
                 raise InputError(f"{key} takes names and numbers, such as {{ min-facts = 500 }}, not {value!r}")
@@ -118,10 +110,10 @@ def _arguments(given: Mapping[str, Any], keys: Mapping[str, argparse.Action], co
             if not all(isinstance(one, str) and one for one in values):
                 raise InputError(f'{key} takes paths in a list, such as ["a.jsonl"], not {value!r}')
             if values:
-                yield from (option, *(io.absolute(one, Path(config).parent) for one in values))
+                yield from (option, *(absolute(one, Path(config).parent) for one in values))
         else:
             text = _text(key, value, action.type)
-            yield f"{option}={io.absolute(text, Path(config).parent) if action.metavar in _PATHS else text}"
+            yield f"{option}={absolute(text, Path(config).parent) if action.metavar in _PATHS else text}"
 
 
 def _text(key: str, value: Any, kind: Any = None) -> str:
@@ -152,7 +144,7 @@ def settings_of(
 ) -> tuple[knowledge_source.Settings | None, list[tasks.Settings], str]:
     """Settings of the stages that a configuration asks for, and its output folder."""
     config = read_config(path)
-    output = output or io.absolute(config["output"], Path(path).parent)
+    output = output or absolute(config["output"], Path(path).parent)
     common = {"workers": config.get("workers", 1)}
     more = ["--dry-run"] if dry_run else []
     given = config.get("knowledge_source", {})
@@ -162,14 +154,14 @@ def settings_of(
     if "path" in given:
         _check_keys(f"{where} with path", given, {"path"})
         try:
-            source_folder = io.absolute(_text("path", given["path"]), Path(path).parent)
+            source_folder = absolute(_text("path", given["path"]), Path(path).parent)
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
     elif given:
         _check_keys(where, given, set(_keys(knowledge_source.parser())))
         if not given.get("dump"):
             raise InputError(f"{where} names no dump (nor the path of one that is built)")
-        source_folder = io.join(output, "knowledge_source")
+        source_folder = join(output, "knowledge_source")
         if overwrite:
             given = {**given, "overwrite": True}
         found = _parsed(where, knowledge_source.parser(), common | given, path, f"--output={source_folder}", *more)
@@ -181,7 +173,7 @@ def settings_of(
         for key in ("dataset", "split", "source"):
             if key not in one and not (key == "source" and "from_kilt" in one):
                 raise InputError(f"{where} has no {key}")
-        own = io.join(output, "tasks")
+        own = join(output, "tasks")
         arguments = [f"--output={own}", *more]
         if source_folder is not None:
             arguments.append(f"--knowledge-source={source_folder}")
@@ -206,7 +198,7 @@ def check(path: str, source_folder: str | None, stages: Sequence[tasks.Settings]
                 raise InputError(f"{one.dataset} is mapped onto pages: the file needs a [knowledge_source]")
             if one.mkqa_provenance == one.output and one.dataset == "mkqa":
                 earlier = any(other.dataset == "nq" for other in stages[: number - 1])
-                if not earlier and not io.list_folder(io.join(one.output, "manifests"), "nq-*.json"):
+                if not earlier and not list_folder(join(one.output, "manifests"), "nq-*.json"):
                     raise InputError("mkqa_provenance = true takes the evidence of nq: put a [[task]] of nq before it")
         except InputError as error:
             raise InputError(f"{path}: [[task]] number {number}: {error}") from None
@@ -222,7 +214,7 @@ def execute(
 ) -> None:
     """Run what a configuration file asks for; ``output`` is taken before the file's own."""
     source, found, output = settings_of(path, output, dry_run, overwrite, beam)
-    io.check_filesystem(output, write=True)
+    check_filesystem(output, write=True)
     folder = next((one.knowledge_source for one in found), None)
     check(path, folder, found)
     if source is None and folder is not None:
@@ -241,7 +233,7 @@ def execute(
         console.say("\n" + knowledge_source.summary(manifest))
     if found:
         console.say("\n" + table(terminal_rows(summary)))
-    console.say(f"\nshards in {output}\nreport in {io.join(output, 'report.html')}")
+    console.say(f"\nshards in {output}\nreport in {join(output, 'report.html')}")
 
 
 def _command(arguments: Sequence[str]) -> None:

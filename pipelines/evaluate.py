@@ -6,24 +6,30 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from kiltetl.pipelines.console import (
-    Console,
-    Parser,
-    add_common_arguments,
-    positive,
-    run_command,
-    size,
-    split_beam_options,
-    table,
+from kiltetl.pipelines.arguments import Parser, add_common_arguments, positive, split_beam_options
+from kiltetl.pipelines.console import Console, run_command, size, table
+from kiltetl.pipelines.launch import check_beam_options, launch
+from kiltetl.schemas.errors import EvaluationError, InputError
+from kiltetl.transforms.files.paths import (
+    FileInfo,
+    basename,
+    check_filesystem,
+    delete_file,
+    delete_folder,
+    expand,
+    folder_of,
+    is_local,
+    join,
+    list_folder,
 )
-from kiltetl.transforms import io
-from kiltetl.transforms.io import FileInfo, InputError
+from kiltetl.transforms.files.progress import watched
+from kiltetl.transforms.files.streams import read_json
+from kiltetl.transforms.jobs.evaluation import METRICS, PAGE, PER_EXAMPLE, EvaluationJob, Source, evaluate_here, publish
 from kiltetl.transforms.metrics import kilt, mkqa
 from kiltetl.transforms.metrics.bootstrap import SEED
-from kiltetl.transforms.metrics.kilt import EvaluationError
-from kiltetl.transforms.metrics.summary import (
+from kiltetl.transforms.reports.scores_table import (
     kilt_leaderboard,
     kilt_rows,
     kilt_sureness,
@@ -31,17 +37,9 @@ from kiltetl.transforms.metrics.summary import (
     mkqa_sureness,
     warnings,
 )
-from kiltetl.transforms.runner import beam_options, is_local, run, watched
-from kiltetl.transforms.stages.evaluation import (
-    METRICS,
-    PAGE,
-    PER_EXAMPLE,
-    EvaluationJob,
-    Source,
-    build,
-    evaluate_here,
-    publish,
-)
+
+if TYPE_CHECKING:
+    import apache_beam as beam
 
 _SUFFIXES = (".jsonl", ".jsonl.gz", ".jsonl.bz2", ".jsonl.xz", ".json", ".parquet")
 _NOT_RECORDS = ("rejects", "manifests", "staging")
@@ -106,6 +104,16 @@ class Settings:
     beam: tuple[str, ...] | None = None
 
 
+def build(root: "beam.Pipeline", job: EvaluationJob) -> None:
+    """Draw the whole graph, for any Beam runner."""
+    import apache_beam as beam
+
+    from kiltetl.transforms.beam.evaluation import PublishScores, ScoreRecords
+
+    sources = [*job.gold, *(source for system in job.systems for source in system)]
+    _ = root | "Sources" >> beam.Create(sources) | beam.Reshuffle() | ScoreRecords(job) | PublishScores(job)
+
+
 # --------------------------------------------------------------------------------------------
 # Which file holds what
 
@@ -113,39 +121,39 @@ class Settings:
 def find(path: str) -> list[FileInfo]:
     """The files of records that a path, pattern or folder names; a folder's own and those of its folders."""
     if not _is_folder(path):
-        return io.expand([path])
+        return expand([path])
     found: list[FileInfo] = []
-    for pattern in (io.join(path, "*"), io.join(path, "*", "*")):
+    for pattern in (join(path, "*"), join(path, "*", "*")):
         try:
-            matched = io.expand([pattern])
+            matched = expand([pattern])
         except InputError:
             continue  # nothing at this depth
         found += [
             info
             for info in matched
-            if info.path.endswith(_SUFFIXES) and io.basename(io.folder_of(info.path)) not in _NOT_RECORDS
+            if info.path.endswith(_SUFFIXES) and basename(folder_of(info.path)) not in _NOT_RECORDS
         ]
     # what an evaluation wrote is no input
-    found = [info for info in found if io.basename(info.path) not in (METRICS, PER_EXAMPLE)]
+    found = [info for info in found if basename(info.path) not in (METRICS, PER_EXAMPLE)]
     if not found:
         raise InputError(f"{path}: no file of records in this folder; they end in {', '.join(_SUFFIXES)}")
     return list({info.path: info for info in found}.values())
 
 
 def _is_folder(path: str) -> bool:
-    if io.is_local(path):
+    if is_local(path):
         return os.path.isdir(path)
-    return not path.startswith("http") and not any(sign in path for sign in "*?[") and bool(io.list_folder(path))
+    return not path.startswith("http") and not any(sign in path for sign in "*?[") and bool(list_folder(path))
 
 
 def _stem(path: str) -> str:
-    name = io.basename(path).lower()
+    name = basename(path).lower()
     return next((name.removesuffix(suffix) for suffix in _SUFFIXES if name.endswith(suffix)), name)
 
 
 def dataset_of(path: str) -> str | None:
     """KILT's name in the name of a file or its folder; the longest of several."""
-    for text in (_stem(path), io.basename(io.folder_of(path)).lower()):
+    for text in (_stem(path), basename(folder_of(path)).lower()):
         named = [name for name in kilt.LEADING_METRIC if re.search(rf"(?<![a-z0-9]){name}(?![a-z0-9])", text)]
         if named:
             return max(named, key=len)
@@ -257,7 +265,7 @@ def plan(settings: Settings, console: Console) -> EvaluationJob:
         if absent:
             raise InputError(f"--compare {settings.compare}: no predictions for {', '.join(absent)}")
     if settings.output is not None:
-        io.check_filesystem(settings.output)
+        check_filesystem(settings.output)
     return EvaluationJob(
         benchmark=settings.benchmark,
         names=names,
@@ -277,8 +285,8 @@ def plan(settings: Settings, console: Console) -> EvaluationJob:
 
 def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
     """Score the predictions; the content of metrics.json, None after a dry run."""
-    options = None if settings.beam is None else beam_options(settings.beam)
-    if options is not None and settings.output is None:
+    check_beam_options(settings.beam or ())
+    if settings.beam is not None and settings.output is None:
         raise InputError("a run on Beam needs a folder for its results: --output DIR")
     try:
         job = plan(settings, console)
@@ -288,23 +296,16 @@ def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
         console.say(_describe(job))
         return None
     read = sum(source.info.size for source in _all_sources(job))
-    if options is None:
+    if settings.beam is None:
         with console.progress(f"evaluate {job.benchmark}", read) as report, watched(report):
             systems = evaluate_here(job)
         return publish(job, systems)
-    path = io.join(job.output or "", METRICS)
-    io.delete_folder(job.staged(""))
-    io.delete_file(path)
-    if not is_local(options):
-        run(partial(build, job=job), options)
-        if not io.exists(path):
-            console.say(f"submitted; {path} is written when it is done")
-            return None
-    else:
-        io.make_folder(job.staged(""))
-        with console.progress(f"evaluate {job.benchmark}", read) as report, watched(report):
-            run(partial(build, job=job), options)
-    summary: dict[str, Any] = io.read_json(path)
+    path = join(job.output or "", METRICS)
+    delete_folder(job.staged(""))
+    delete_file(path)
+    if not launch(partial(build, job=job), settings.beam, console, f"evaluate {job.benchmark}", read, [path]):
+        return None
+    summary: dict[str, Any] = read_json(path)
     return summary
 
 
@@ -318,7 +319,7 @@ def _describe(job: EvaluationJob) -> str:
     lines = ["would read:"]
     lines += [f"  {source.info.path}  {size(source.info.size)}" for source in _all_sources(job)]
     if job.output is not None:
-        lines += ["would write:", *(f"  {io.join(job.output, name)}" for name in (METRICS, PER_EXAMPLE, PAGE))]
+        lines += ["would write:", *(f"  {join(job.output, name)}" for name in (METRICS, PER_EXAMPLE, PAGE))]
     lines.append(f"would score: {', '.join(job.names)}")
     return "\n".join(lines)
 
@@ -432,7 +433,7 @@ def _command(arguments: Sequence[str]) -> None:
         console.say("\nstrict mode: not to be set beside published figures")
     console.say(f"\n{summary['signature']}")
     if settings.output is not None:
-        console.say("\n".join(io.join(settings.output, name) for name in (METRICS, PER_EXAMPLE, PAGE)))
+        console.say("\n".join(join(settings.output, name) for name in (METRICS, PER_EXAMPLE, PAGE)))
         if "pictures" in summary:
             console.say(f"pictures: {summary['pictures']}")
 

@@ -7,13 +7,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from kiltetl.pipelines.console import Console, Parser, add_common_arguments, run_command, size, table
+from kiltetl.pipelines.arguments import Parser, add_common_arguments
+from kiltetl.pipelines.console import Console, run_command, size, table
 from kiltetl.schemas.arrow import records_of
+from kiltetl.schemas.errors import InputError
 from kiltetl.schemas.records import Task
-from kiltetl.transforms import io
-from kiltetl.transforms.io import InputError
-from kiltetl.transforms.kilt_format import file_name, line_of, to_kilt
-from kiltetl.transforms.report import SPLITS
+from kiltetl.transforms.files.paths import basename, check_filesystem, exists, file_size, join, list_folder
+from kiltetl.transforms.files.shards import footer_rows, parquet_file
+from kiltetl.transforms.files.streams import read_json, replacing
+from kiltetl.transforms.kilt_release.write import file_name, line_of, to_kilt
+from kiltetl.transforms.reports.build_summary import SPLITS
 
 _BATCH = 500  # records held at a time
 
@@ -64,13 +67,13 @@ class Split:
 
 def plan(settings: Settings) -> list[Split]:
     """The tables that are asked for; InputError for what the user can mend."""
-    io.check_filesystem(settings.tasks)
-    io.check_filesystem(settings.output, write=True)
-    places = (settings.tasks, io.join(settings.tasks, "tasks"))
+    check_filesystem(settings.tasks)
+    check_filesystem(settings.output, write=True)
+    places = (settings.tasks, join(settings.tasks, "tasks"))
     found: list[Split] = []
     for place in places:
-        for name in io.list_folder(io.join(place, "manifests"), "*.json"):
-            found.append(_split(place, io.join(place, "manifests", name)))
+        for name in list_folder(join(place, "manifests"), "*.json"):
+            found.append(_split(place, join(place, "manifests", name)))
         if found:
             break
     if not found:
@@ -90,24 +93,24 @@ def plan(settings: Settings) -> list[Split]:
 
 
 def _split(folder: str, path: str) -> Split:
-    manifest = io.read_json(path)
+    manifest = read_json(path)
     try:
-        files = [(io.join(folder, manifest["dataset"], file["name"]), file["rows"]) for file in manifest["files"]]
+        files = [(join(folder, manifest["dataset"], file["name"]), file["rows"]) for file in manifest["files"]]
         found = Split(manifest["dataset"], manifest["split"], tuple(p for p, _ in files), sum(n for _, n in files))
     except (KeyError, TypeError):
         raise InputError(f"{path}: not the manifest of a dataset and split") from None
     for shard, rows in files:
-        if not io.exists(shard):
-            raise InputError(f"{shard}: not there, though {io.basename(path)} names it; map the dataset anew")
-        if io.footer_rows(shard) != rows:
-            raise InputError(f"{shard}: has other rows than {io.basename(path)} says; map the dataset anew")
+        if not exists(shard):
+            raise InputError(f"{shard}: not there, though {basename(path)} names it; map the dataset anew")
+        if footer_rows(shard) != rows:
+            raise InputError(f"{shard}: has other rows than {basename(path)} says; map the dataset anew")
     return found
 
 
 def records(split: Split) -> Iterator[Task]:
     """The records of a split, in order."""
     for shard in split.shards:
-        with io.parquet_file(shard) as file:
+        with parquet_file(shard) as file:
             for batch in file.iter_batches(batch_size=_BATCH):
                 yield from records_of(Task, pa.Table.from_batches([batch]))
 
@@ -125,18 +128,18 @@ def execute(settings: Settings, console: Console) -> list[tuple[str, int, int]]:
         console.say("would read:")
         for one in splits:
             for shard in one.shards:
-                console.say(f"  {shard}  {size(io.file_size(shard))}")
+                console.say(f"  {shard}  {size(file_size(shard))}")
         console.say("would write:")
         for one, name in zip(splits, names, strict=True):
-            console.say(f"  {io.join(settings.output, name)}  {one.rows:,} records")
+            console.say(f"  {join(settings.output, name)}  {one.rows:,} records")
         return []
     written = []
-    total = sum(io.file_size(shard) for one in splits for shard in one.shards)
+    total = sum(file_size(shard) for one in splits for shard in one.shards)
     with console.progress("export", total) as report:
         for one, name in zip(splits, names, strict=True):
-            path, count, length = io.join(settings.output, name), 0, 0
-            each = sum(map(io.file_size, one.shards)) / max(one.rows, 1)
-            with io.replacing(path) as stream:
+            path, count, length = join(settings.output, name), 0, 0
+            each = sum(map(file_size, one.shards)) / max(one.rows, 1)
+            with replacing(path) as stream:
                 for record in records(one):
                     line = line_of(to_kilt(record, settings.strict_release))
                     stream.write(line)

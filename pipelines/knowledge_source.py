@@ -9,25 +9,15 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions
-
-from kiltetl.pipelines.console import (
-    Console,
-    Parser,
-    add_common_arguments,
-    date,
-    positive,
-    run_command,
-    share,
-    size,
-    split_beam_options,
-    table,
-)
+from kiltetl.pipelines.arguments import Parser, add_common_arguments, date, positive, share, split_beam_options
+from kiltetl.pipelines.console import Console, run_command, size, table
+from kiltetl.pipelines.launch import check_beam_options, launch
 from kiltetl.schemas import VERSION
-from kiltetl.schemas.records import (
+from kiltetl.schemas.errors import InputError
+from kiltetl.schemas.manifests import INDEX, MANIFEST, TABLES
+from kiltetl.schemas.reasons import (
     DUPLICATE_PAGE,
     LOSSES,
     MALFORMED_PAGE,
@@ -36,25 +26,29 @@ from kiltetl.schemas.records import (
     PAGE_FAILED,
     REDIRECT,
 )
-from kiltetl.transforms import io
-from kiltetl.transforms.io import FileInfo, InputError
-from kiltetl.transforms.runner import Workers, beam_options, is_local, run, watched
-from kiltetl.transforms.stages.knowledge_source import (
-    INDEX,
-    MANIFEST,
-    TABLES,
-    HashInput,
-    ParsePages,
-    Part,
-    Publish,
-    ResolveTitles,
-    ScanTitles,
-    Staging,
-    is_whole,
-    plan_parts,
+from kiltetl.transforms.files.checksums import digests, sample_digest
+from kiltetl.transforms.files.locks import locked
+from kiltetl.transforms.files.paths import (
+    FileInfo,
+    basename,
+    changed_at,
+    check_filesystem,
+    delete_file,
+    delete_folder,
+    exists,
+    expand,
+    join,
+    list_folder,
 )
+from kiltetl.transforms.files.progress import watched
+from kiltetl.transforms.files.shards import shard_name
+from kiltetl.transforms.files.streams import read_json
+from kiltetl.transforms.jobs.knowledge_source import Part, Staging, is_whole, plan_parts
 from kiltetl.transforms.wikitext import Options
 from kiltetl.transforms.wikitext.templates import compiled
+
+if TYPE_CHECKING:
+    import apache_beam as beam
 
 _EPILOG = """\
 examples:
@@ -102,8 +96,12 @@ class Job:
         return len(self.files), self.parts, self.staging, self.output, self.facts, self.max_reject_share
 
 
-def build(root: beam.Pipeline, job: Job) -> None:
+def build(root: "beam.Pipeline", job: Job) -> None:
     """Draw the whole graph, for any Beam runner."""
+    import apache_beam as beam
+
+    from kiltetl.transforms.beam.knowledge_source import HashInput, ParsePages, Publish, ResolveTitles, ScanTitles
+
     parts = root | "Parts" >> beam.Create(job.parts, reshuffle=True)
     files = root | "Files" >> beam.Create(list(enumerate(job.files)), reshuffle=True)
     hashed = files | HashInput(job.staging)
@@ -112,52 +110,35 @@ def build(root: beam.Pipeline, job: Job) -> None:
     _ = articles | Publish(*job.publication, hashed)
 
 
-def _draw_hash(staging: Staging, root: beam.Pipeline, item: tuple[int, FileInfo]) -> None:
-    _ = root | beam.Create([item]) | HashInput(staging)
-
-
-def _draw_scan(staging: Staging, root: beam.Pipeline, part: Part) -> None:
-    _ = root | beam.Create([part]) | ScanTitles(staging)
-
-
-def _draw_resolve(staging: Staging, root: beam.Pipeline, parts: Sequence[Part]) -> None:
-    _ = root | beam.Create([0]) | ResolveTitles(parts, staging)
-
-
-def _draw_parse(staging: Staging, root: beam.Pipeline, part: Part) -> None:
-    _ = root | beam.Create([part]) | ParsePages(staging)
-
-
-def _draw_publish(root: beam.Pipeline, job: Job) -> None:
-    _ = root | beam.Create([0]) | Publish(*job.publication)
-
-
 def run_locally(job: Job, workers: int, arguments: Sequence[str], console: Console) -> None:
     """Run the stages of ``build`` one after the other, each part as a small graph of its own."""
+    from kiltetl.transforms.beam.knowledge_source import draw_hash, draw_parse, draw_publish, draw_resolve, draw_scan
+    from kiltetl.transforms.beam.runner import Workers
+
     whole = sum(info.size for info in job.files)
     with Workers(min(workers, len(job.parts)), arguments) as pool:
         with console.progress("checksum of the input", whole) as report, watched(report):
-            pool.run_each(partial(_draw_hash, job.staging), list(enumerate(job.files)))
+            pool.run_each(partial(draw_hash, job.staging), list(enumerate(job.files)))
         with console.progress("titles", whole) as report, watched(report):
-            pool.run_each(partial(_draw_scan, job.staging), job.parts)
+            pool.run_each(partial(draw_scan, job.staging), job.parts)
         with console.progress("redirects"):
-            pool.run_each(partial(_draw_resolve, job.staging), [job.parts])
+            pool.run_each(partial(draw_resolve, job.staging), [job.parts])
         with console.progress("pages", whole) as report, watched(report):
-            pool.run_each(partial(_draw_parse, job.staging), job.parts)
+            pool.run_each(partial(draw_parse, job.staging), job.parts)
         with console.progress("audit"):
-            pool.run_each(_draw_publish, [job])
+            pool.run_each(partial(draw_publish, job.publication), [0])
 
 
 def plan(settings: Settings) -> Job:
     """Look at the input, cut it into parts and say what the manifest will hold."""
-    io.check_filesystem(settings.output, write=True)
-    files = tuple(info for info in io.expand(settings.dump) if not _NOT_A_DUMP.search(io.basename(info.path)))
+    check_filesystem(settings.output, write=True)
+    files = tuple(info for info in expand(settings.dump) if not _NOT_A_DUMP.search(basename(info.path)))
     if not files:
         raise InputError(f"{' '.join(settings.dump)}: these are index or checksum files; name the .xml.bz2 files")
     parts = tuple(plan_parts(files, settings.part_bytes, settings.limit_pages))
     templates = read_templates(settings.templates) if settings.templates else {}
     options = Options(tables=settings.tables, math=settings.math, templates=templates)
-    first = io.basename(files[0].path)
+    first = basename(files[0].path)
     day = settings.dump_date or dump_date(first)
     facts: dict[str, Any] = {
         "kind": "knowledge-source",
@@ -173,18 +154,18 @@ def plan(settings: Settings) -> Job:
             "part_bytes": settings.part_bytes,
         },
     }
-    seen = [facts, [(io.basename(info.path), info.size, io.sample_digest(info)) for info in files]]
+    seen = [facts, [(basename(info.path), info.size, sample_digest(info)) for info in files]]
     fingerprint = hashlib.sha1(json.dumps(seen, sort_keys=True).encode()).hexdigest()
-    changed = [io.changed(info.path) for info in files]
+    changed = [changed_at(info.path) for info in files]
     run = hashlib.sha1(json.dumps([fingerprint, changed]).encode()).hexdigest()
-    folder = io.join(settings.output, ".kiltetl-staging")
+    folder = join(settings.output, ".kiltetl-staging")
     staging = Staging(folder, settings.output, len(parts), fingerprint, run, day, options)
     return Job(files, parts, staging, settings.output, facts, settings.max_reject_share)
 
 
 def read_templates(path: str) -> dict[str, str]:
     """A user's own table of templates: a JSON object, name to form (see transforms/wikitext/templates.py)."""
-    table = io.read_json(path)
+    table = read_json(path)
     if not isinstance(table, dict) or not all(isinstance(form, str) for form in table.values()):
         raise InputError(f'{path}: takes a JSON object of names and forms, such as {{"my quote": "“{{1}}”"}}')
     for name, form in table.items():
@@ -207,11 +188,11 @@ def dump_date(name: str) -> str | None:
 
 def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
     """Build the knowledge source, or find that it is there; the manifest, None after a dry run."""
-    options = beam_options(settings.beam)
+    check_beam_options(settings.beam)
     job = plan(settings)
-    manifest_path = io.join(settings.output, MANIFEST)
+    manifest_path = join(settings.output, MANIFEST)
     known: set[str] = set()
-    if io.exists(manifest_path):
+    if exists(manifest_path):
         manifest = _read_manifest(manifest_path, settings.overwrite)
         same = manifest.get("fingerprint") == job.staging.fingerprint
         # checksums of a whole dump take minutes: a dry run goes by sizes and samples alone
@@ -220,46 +201,40 @@ def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
             console.say(f"{settings.output}: already built from this dump with these parameters; nothing to do")
             if settings.dry_run:
                 return None
-            if io.list_folder(job.staging.folder):  # of a run that ended between its last two steps
-                with io.locked(settings.output, "knowledge-source"):
-                    io.delete_folder(job.staging.folder)
+            if list_folder(job.staging.folder):  # of a run that ended between its last two steps
+                with locked(settings.output, "knowledge-source"):
+                    delete_folder(job.staging.folder)
             return manifest
         if not same and not settings.overwrite:
             raise InputError(
                 f"{settings.output}: holds a knowledge source of another dump or other parameters; "
                 "give another --output, or --overwrite to replace it"
             )
-        known = {io.basename(file["name"]) for file in manifest.get("files", [])}
+        known = {basename(file["name"]) for file in manifest.get("files", [])}
     goes_on = job.staging.marker("resolve", 0) is not None
-    strangers = {name for kind in TABLES for name in io.list_folder(settings.output, f"{kind}-*.parquet")} - known
+    strangers = {name for kind in TABLES for name in list_folder(settings.output, f"{kind}-*.parquet")} - known
     if strangers and not goes_on and not settings.overwrite:
         raise InputError(
-            f"{io.join(settings.output, min(strangers))}: a shard of an unfinished or other build is in the way; "
+            f"{join(settings.output, min(strangers))}: a shard of an unfinished or other build is in the way; "
             "give another --output, or --overwrite to replace it"
         )
     if settings.dry_run:
         console.say(_describe(job, settings))
         return None
-    with io.locked(settings.output, "knowledge-source"):
-        return _build(job, settings, strangers, options, console)
+    with locked(settings.output, "knowledge-source"):
+        return _build(job, settings, strangers, console)
 
 
-def _build(
-    job: Job, settings: Settings, strangers: set[str], options: PipelineOptions, console: Console
-) -> dict[str, Any] | None:
-    manifest_path = io.join(settings.output, MANIFEST)
+def _build(job: Job, settings: Settings, strangers: set[str], console: Console) -> dict[str, Any] | None:
+    manifest_path = join(settings.output, MANIFEST)
     if settings.overwrite:  # begin anew; a table that stands there goes when its successor is whole
-        io.delete_folder(job.staging.folder)
+        delete_folder(job.staging.folder)
         for name in strangers:
-            io.delete_file(io.join(settings.output, name))
-    if is_local(options):
-        run_locally(job, settings.workers, settings.beam, console)
-    else:
-        run(partial(build, job=job), options)
-        if not io.exists(manifest_path):
-            console.say(f"submitted; {manifest_path} is written when it is done")
-            return None
-    manifest: dict[str, Any] = io.read_json(manifest_path)
+            delete_file(join(settings.output, name))
+    locally = partial(run_locally, job, settings.workers, settings.beam, console)
+    if not launch(partial(build, job=job), settings.beam, console, "build", 1, [manifest_path], locally=locally):
+        return None
+    manifest: dict[str, Any] = read_json(manifest_path)
     if not manifest["counters"].get("articles"):
         console.warn(f"{settings.output}: no article was found; the tables are there with 0 rows")
     return manifest
@@ -268,7 +243,7 @@ def _build(
 def _read_manifest(path: str, overwrite: bool) -> dict[str, Any]:
     """A manifest that stands in the output; {} for a damaged one that is to be replaced."""
     try:
-        manifest: Any = io.read_json(path)
+        manifest: Any = read_json(path)
         if isinstance(manifest, dict):
             found: dict[str, Any] = manifest
             return found
@@ -281,7 +256,7 @@ def _read_manifest(path: str, overwrite: bool) -> dict[str, Any]:
 
 def _same_input(job: Job, manifest: dict[str, Any]) -> bool:
     recorded = [entry.get("sha1") for entry in manifest.get("inputs", [])]
-    return recorded == [io.digests(info.path, ["sha1"])["sha1"] for info in job.files]
+    return recorded == [digests(info.path, ["sha1"])["sha1"] for info in job.files]
 
 
 def _describe(job: Job, settings: Settings) -> str:
@@ -292,9 +267,9 @@ def _describe(job: Job, settings: Settings) -> str:
         f"in {len(job.parts)} part(s); wiki {job.facts['site']['dbname'] or 'unnamed'}, "
         f"language {job.facts['site']['language']}, date {job.facts['dump']['date'] or 'unknown'}",
         "would write:",
-        *(f"  {io.join(settings.output, io.shard_name(kind, 0, len(job.parts)))} …" for kind in TABLES),
-        f"  {io.join(settings.output, INDEX)}",
-        f"  {io.join(settings.output, MANIFEST)}",
+        *(f"  {join(settings.output, shard_name(kind, 0, len(job.parts)))} …" for kind in TABLES),
+        f"  {join(settings.output, INDEX)}",
+        f"  {join(settings.output, MANIFEST)}",
         f"would need: about {size(whole * 2)} of disk, {settings.workers} process(es)",
     ]
     return "\n".join(lines)

@@ -5,10 +5,13 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from kiltetl.pipelines.console import Console, Parser, add_common_arguments, run_command
-from kiltetl.transforms import io
-from kiltetl.transforms.io import InputError
-from kiltetl.transforms.report import render, summarize
+from kiltetl.pipelines.arguments import Parser, add_common_arguments
+from kiltetl.pipelines.console import Console, run_command
+from kiltetl.schemas.errors import InputError
+from kiltetl.transforms.files.paths import check_filesystem, expand, folder_of, is_local, join
+from kiltetl.transforms.files.streams import read_json, write_json, write_text
+from kiltetl.transforms.reports.build_page import render
+from kiltetl.transforms.reports.build_summary import summarize
 
 _EPILOG = """\
 DIR is what kiltetl build, knowledge-source or tasks wrote, or a folder that holds several of these: the
@@ -23,15 +26,15 @@ def find_manifests(folder: str) -> tuple[dict[str, Any] | None, list[dict[str, A
     """The manifest of the knowledge source, if any, and those of the tasks, by name."""
     sources: dict[str, dict[str, Any]] = {}
     for path in [*_files(folder, "manifest.json"), *_files(folder, "*", "manifest.json")]:
-        found = io.read_json(path)
+        found = read_json(path)
         if isinstance(found, dict) and found.get("kind") == "knowledge-source":
-            sources[io.folder_of(path)] = found
+            sources[folder_of(path)] = found
     if len(sources) > 1:
         raise InputError(f"{folder}: several knowledge sources, {', '.join(sources)}; name the folder of one build")
     tasks: dict[tuple[Any, Any], tuple[str, dict[str, Any]]] = {}
     own = _files(folder, "manifests", "*.json")
     for path in [*own, *_files(folder, "*", "manifests", "*.json")]:
-        found = io.read_json(path)
+        found = read_json(path)
         if not isinstance(found, dict) or found.get("kind") != "tasks":
             continue
         before, _ = tasks.setdefault((found["dataset"], found["split"]), (path, found))
@@ -42,29 +45,29 @@ def find_manifests(folder: str) -> tuple[dict[str, Any] | None, list[dict[str, A
 
 def _files(folder: str, *names: str) -> list[str]:
     """Files below a folder that fit, sorted; [] where none does."""
-    pattern = io.join(glob.escape(folder) if io.is_local(folder) else folder, *names)
+    pattern = join(glob.escape(folder) if is_local(folder) else folder, *names)
     try:
-        return sorted(info.path for info in io.expand([pattern]))
+        return sorted(info.path for info in expand([pattern]))
     except InputError:
         return []
 
 
 def execute(folder: str, console: Console, dry_run: bool = False) -> dict[str, Any]:
     """Write report.html and report.json into the folder; the report."""
-    io.check_filesystem(folder)
+    check_filesystem(folder)
     source, tasks = find_manifests(folder)
     if source is None and not tasks:
         raise InputError(
             f"{folder}: no manifest of a knowledge source or of tasks in it; give the folder that a build wrote"
         )
-    page, data = io.join(folder, "report.html"), io.join(folder, "report.json")
+    page, data = join(folder, "report.html"), join(folder, "report.json")
     report = summarize(source, tasks)
     if dry_run:
         console.say(f"would write:\n  {page}\n  {data}")
         return report
-    io.check_filesystem(folder, write=True)
-    io.write_json(data, report)
-    io.write_text(page, render(report))
+    check_filesystem(folder, write=True)
+    write_json(data, report)
+    write_text(page, render(report))
     return report
 
 
@@ -76,7 +79,7 @@ def _command(arguments: Sequence[str]) -> None:
     console = Console(found.quiet, not found.no_color)
     execute(found.folder, console, found.dry_run)
     if not found.dry_run:
-        console.say(f"{io.join(found.folder, 'report.html')}\n{io.join(found.folder, 'report.json')}")
+        console.say(f"{join(found.folder, 'report.html')}\n{join(found.folder, 'report.json')}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,46 +7,42 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import apache_beam as beam
-from apache_beam.options.pipeline_options import PipelineOptions
-
-from kiltetl.pipelines.console import (
-    Console,
-    Parser,
-    add_common_arguments,
-    positive,
-    run_command,
-    share,
-    size,
-    split_beam_options,
-    table,
-)
+from kiltetl.pipelines.arguments import Parser, add_common_arguments, positive, share, split_beam_options
+from kiltetl.pipelines.console import Console, run_command, size, table
+from kiltetl.pipelines.launch import check_beam_options, launch
 from kiltetl.schemas import VERSION
-from kiltetl.transforms import io
-from kiltetl.transforms.align import THRESHOLD, Bleu, signature
+from kiltetl.schemas.errors import InputError
+from kiltetl.transforms.alignment.bleu import THRESHOLD, Bleu, signature
 from kiltetl.transforms.datasets import DATASETS
 from kiltetl.transforms.datasets.spec import Dataset
-from kiltetl.transforms.io import FileInfo, InputError
-from kiltetl.transforms.released import released
-from kiltetl.transforms.report import summarize, terminal_rows
-from kiltetl.transforms.runner import beam_options, is_local, run, watched
-from kiltetl.transforms.stages.borrowed import Tables
-from kiltetl.transforms.stages.sources import check_evidence, check_format
-from kiltetl.transforms.stages.tasks import (
-    AlignEvidence,
-    AssembleExamples,
-    GatherExamples,
-    LocatePages,
-    LookUpSentences,
-    PublishTasks,
-    ReadRequests,
-    TaskJob,
-    already_mapped,
-    manifest_path,
-    open_knowledge_source,
+from kiltetl.transforms.files.checksums import digests, sample_digest
+from kiltetl.transforms.files.locks import locked
+from kiltetl.transforms.files.paths import (
+    FileInfo,
+    basename,
+    check_filesystem,
+    delete_folder,
+    exists,
+    expand,
+    file_size,
+    join,
+    list_folder,
 )
+from kiltetl.transforms.files.rows import read_lines
+from kiltetl.transforms.files.shards import shard_name
+from kiltetl.transforms.files.streams import read_json
+from kiltetl.transforms.jobs.examples import check_evidence, check_format
+from kiltetl.transforms.jobs.reader import manifest_path, open_knowledge_source
+from kiltetl.transforms.jobs.tasks_borrowed import Tables
+from kiltetl.transforms.jobs.tasks_job import TaskJob
+from kiltetl.transforms.jobs.tasks_write import already_mapped
+from kiltetl.transforms.kilt_release.source import released
+from kiltetl.transforms.reports.build_summary import summarize, terminal_rows
+
+if TYPE_CHECKING:
+    import apache_beam as beam
 
 _AVERAGES = ("spans_per_set", "sets_per_record", "pages_per_record", "answers_per_record")
 SPLITS = {"train": "train", "dev": "validation", "validation": "validation", "test": "test"}
@@ -88,8 +84,20 @@ class Settings:
     beam: tuple[str, ...] = ()
 
 
-def build(root: beam.Pipeline, job: TaskJob) -> None:
+def build(root: "beam.Pipeline", job: TaskJob) -> None:
     """Draw the whole graph, for any Beam runner."""
+    import apache_beam as beam
+
+    from kiltetl.transforms.beam.tasks import (
+        AlignEvidence,
+        AssembleExamples,
+        GatherExamples,
+        LocatePages,
+        LookUpSentences,
+        PublishTasks,
+        ReadRequests,
+    )
+
     parts = root | "Sources" >> beam.Create(range(len(job.sources)), reshuffle=True)
     if job.dataset.key is not None:
         parts = parts | GatherExamples(job)
@@ -127,8 +135,8 @@ def check(settings: Settings) -> Checked:
         raise InputError("name the dataset's original files with --source, or its released ones with --from-kilt")
     if settings.from_kilt:
         dataset = released(dataset, split)
-    sources = tuple(io.expand(settings.from_kilt or settings.source))
-    evidence = tuple(io.expand(settings.evidence)) if settings.evidence else ()
+    sources = tuple(expand(settings.from_kilt or settings.source))
+    evidence = tuple(expand(settings.evidence)) if settings.evidence else ()
     if evidence and dataset.read_evidence is None:
         raise InputError(f"--evidence: {dataset.name} carries its evidence in its own files")
     dataset = _configured(dataset, dict(settings.files), dict(settings.options))
@@ -155,18 +163,18 @@ def plan(settings: Settings) -> TaskJob:
     borrowed = None
     if settings.mkqa_provenance is not None:
         borrowed, about = _borrowed(settings, settings.mkqa_provenance)
-    io.check_filesystem(settings.output, write=True)
+    check_filesystem(settings.output, write=True)
     language = source.site.language if source else "en"
     facts = {
         "kind": "tasks",
         "dataset": dataset.name,
         "task": dataset.task,
         "split": split,
-        "inputs": [{"name": io.basename(i.path), "size": i.size, **io.digests(i.path, ["sha1"])} for i in sources],
-        "option_files": {name: io.digests(path, ["sha1"])["sha1"] for name, path in sorted(settings.files)},
-        "evidence": [{"name": io.basename(i.path), "size": i.size, "sample": io.sample_digest(i)} for i in evidence],
+        "inputs": [{"name": basename(i.path), "size": i.size, **digests(i.path, ["sha1"])} for i in sources],
+        "option_files": {name: digests(path, ["sha1"])["sha1"] for name, path in sorted(settings.files)},
+        "evidence": [{"name": basename(i.path), "size": i.size, "sample": sample_digest(i)} for i in evidence],
         "from_kilt": bool(settings.from_kilt),
-        "mkqa_provenance": None if borrowed is None else [io.digests(one, ["sha1"])["sha1"] for one in borrowed.tasks],
+        "mkqa_provenance": None if borrowed is None else [digests(one, ["sha1"])["sha1"] for one in borrowed.tasks],
         "knowledge_source": about,
         "versions": {"kiltetl": VERSION} | {name: version(name) for name in ("apache-beam", "pyarrow", "sacrebleu")},
         "parameters": {
@@ -202,20 +210,20 @@ def _borrowed(settings: Settings, folder: str) -> tuple[Tables, dict[str, Any] |
     """The tables of Natural Questions in a folder of tasks, and the knowledge source they were mapped onto."""
     if settings.dataset != "mkqa" or settings.from_kilt:
         raise InputError("--mkqa-provenance: goes with --dataset mkqa --source alone, whose ids are Natural Questions'")
-    names = io.list_folder(io.join(folder, "manifests"), "nq-*.json")
+    names = list_folder(join(folder, "manifests"), "nq-*.json")
     if not names:
         raise InputError(
             f"{folder}: no tables of nq in it; map them first: kiltetl tasks --dataset nq --output {folder}"
         )
-    manifests = [io.read_json(io.join(folder, "manifests", name)) for name in names]
+    manifests = [read_json(join(folder, "manifests", name)) for name in names]
     sources = {str((one["knowledge_source"] or {}).get("fingerprint")): one["knowledge_source"] for one in manifests}
     if len(sources) > 1:
         raise InputError(f"{folder}: {' and '.join(names)} were mapped onto different knowledge sources; map them anew")
     tables = Tables(
-        tuple(io.join(folder, "nq", file["name"]) for one in manifests for file in one["files"]),
-        tuple(io.join(folder, "rejects", "nq", file["name"]) for one in manifests for file in one["reject_files"]),
+        tuple(join(folder, "nq", file["name"]) for one in manifests for file in one["files"]),
+        tuple(join(folder, "rejects", "nq", file["name"]) for one in manifests for file in one["reject_files"]),
     )
-    missing = next((path for path in (*tables.tasks, *tables.rejects) if not io.exists(path)), None)
+    missing = next((path for path in (*tables.tasks, *tables.rejects) if not exists(path)), None)
     if missing is not None:
         raise InputError(f"{missing}: not there, though a manifest names it; map nq anew")
     return tables, next(iter(sources.values()))
@@ -233,7 +241,7 @@ def _configured(dataset: Dataset, files: dict[str, str], options: dict[str, str]
                 raise InputError(f"{flag} {name}: {dataset.name} takes no such {what}; it takes {takes}")
     if not (files or options) or dataset.configure is None:
         return dataset
-    lines = {name: list(io.read_lines(path)) for name, path in files.items()}
+    lines = {name: list(read_lines(path)) for name, path in files.items()}
     try:
         return dataset.configure(lines | {name: [value] for name, value in options.items()})
     except ValueError as error:
@@ -242,20 +250,18 @@ def _configured(dataset: Dataset, files: dict[str, str], options: dict[str, str]
 
 def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
     """Map the dataset; its manifest, None after a dry run."""
-    options = beam_options(settings.beam)
+    check_beam_options(settings.beam)
     job = plan(settings)
     read = sum(info.size for info in (*job.sources, *job.sources, *job.evidence))
     if settings.dry_run:
         console.say(_describe(job, settings))
         return None
-    with io.locked(settings.output, f"{job.dataset.name}-{job.split}"):
-        return _map(job, settings, read, options, console)
+    with locked(settings.output, f"{job.dataset.name}-{job.split}"):
+        return _map(job, settings, read, console)
 
 
-def _map(
-    job: TaskJob, settings: Settings, read: int, options: PipelineOptions, console: Console
-) -> dict[str, Any] | None:
-    io.delete_folder(job.staging)
+def _map(job: TaskJob, settings: Settings, read: int, console: Console) -> dict[str, Any] | None:
+    delete_folder(job.staging)
     done = None if settings.overwrite else already_mapped(job)
     if done is not None:
         console.say(f"{job.stage}: already mapped, from these files onto this knowledge source; nothing to do")
@@ -263,17 +269,10 @@ def _map(
     path = manifest_path(job.output, job.dataset.name, job.split)
     if job.knowledge_source is not None:
         source = job.knowledge_source
-        read += sum(io.file_size(source.path("paragraphs", part)) for part in range(source.shards))
-    if is_local(options):
-        io.make_folder(job.output)
-        with console.progress(job.stage, read) as report, watched(report):
-            run(partial(build, job=job), options, settings.workers)
-    else:
-        run(partial(build, job=job), options)
-        if not io.exists(path):
-            console.say(f"submitted; {path} is written when it is done")
-            return None
-    manifest: dict[str, Any] = io.read_json(path)
+        read += sum(file_size(source.path("paragraphs", part)) for part in range(source.shards))
+    if not launch(partial(build, job=job), settings.beam, console, job.stage, read, [path], settings.workers):
+        return None
+    manifest: dict[str, Any] = read_json(path)
     counters, sets = manifest["counters"], manifest["sets"]
     if not counters["written"] or (sets and not sets.get("mapped")):
         why = (
@@ -293,8 +292,8 @@ def _describe(job: TaskJob, settings: Settings) -> str:
         lines.append(f"  {job.knowledge_source.folder}  ({job.knowledge_source.shards} shards)")
     lines += [
         "would write:",
-        f"  {io.join(job.output, job.dataset.name, io.shard_name(job.split, 0, len(job.sources)))} …",
-        f"  {io.join(job.output, 'rejects', job.dataset.name, io.shard_name(job.split, 0, len(job.sources)))} …",
+        f"  {join(job.output, job.dataset.name, shard_name(job.split, 0, len(job.sources)))} …",
+        f"  {join(job.output, 'rejects', job.dataset.name, shard_name(job.split, 0, len(job.sources)))} …",
         f"  {manifest_path(job.output, job.dataset.name, job.split)}",
         f"would need: {settings.workers} process(es)",
     ]
@@ -420,7 +419,7 @@ def _command(arguments: Sequence[str]) -> None:
             console.say("\nprovenance of nq: " + ", ".join(f"{k} {n:,}" for k, n in manifest["borrowed"].items()))
         for remark, count in manifest.get("remarks", {}).items():
             console.say(f"\n{remark}: {count:,}")
-        console.say(f"\nshards in {io.join(settings.output, settings.dataset)}")
+        console.say(f"\nshards in {join(settings.output, settings.dataset)}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from kiltetl.schemas.errors import RecordError
 from kiltetl.schemas.records import Inline
 
 Record = TypeVar("Record")
@@ -25,10 +26,6 @@ _WIDTHS = {"int32": pa.int32(), "int64": pa.int64(), "float32": pa.float32()}
 
 # What a scalar column takes; pyarrow itself would cut 1.5 to 1 and take bytes for text.
 _TAKES: dict[Any, type] = {str: str, bool: bool, int: numbers.Integral, float: numbers.Real}
-
-
-class RecordError(ValueError):
-    """A value does not fit its column. The message names the column, the value and the record."""
 
 
 class _Misfit(Exception):

@@ -20,7 +20,7 @@ Offsets count Unicode code points, start inclusive, end exclusive.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Final
+from typing import Annotated
 
 Int32 = Annotated[int, "int32"]
 Int64 = Annotated[int, "int64"]
@@ -29,10 +29,6 @@ Float32 = Annotated[float, "float32"]
 
 class Inline:
     """Marks a field whose own fields are spread into the columns of the record that holds it."""
-
-
-# --------------------------------------------------------------------------------------------
-# The wiki and its pages as they come out of a dump
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +111,6 @@ class ParsedPage:
     guards: int = 0  # how often a bound on size or nesting took effect
 
 
-# --------------------------------------------------------------------------------------------
-# Tables of the knowledge source
-
-
 @dataclass(frozen=True, slots=True)
 class ParagraphRow:
     """Table ``paragraphs``: the paragraphs of a page are contiguous, in page order, in one file."""
@@ -186,10 +178,6 @@ class ScannedTitle:
     target: Annotated[str | None, "Where a redirect leads, in normal form; null for an article."]
     target_hash: Annotated[Int64, "title_hash(target), 0 for an article."]
     fragment: Annotated[str | None, "The section that a redirect names."]
-
-
-# --------------------------------------------------------------------------------------------
-# An example of a dataset, before it is mapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,10 +313,6 @@ class Span:
     end_paragraph_id: int | None = None
 
 
-# --------------------------------------------------------------------------------------------
-# Table of the tasks: names, nesting and order of facebook/kilt_tasks, additions at the end
-
-
 @dataclass(frozen=True, slots=True)
 class Provenance:
     """One span of an evidence set, in the snapshot. Offsets are null where the page is meant."""
@@ -364,86 +348,6 @@ class Task:
     dataset: Annotated[str, "Name of the dataset."]
     split: Annotated[str, "train, validation or test."]
     language: Annotated[str, "Language of the input."]
-
-
-# --------------------------------------------------------------------------------------------
-# Why something was not used. A *skip* follows a rule of the benchmark and is only counted; a
-# *loss* is a fact of the data (its page is gone, its text changed); a *failure* is malformed
-# input or an error. Losses and failures are rows of the table rejects; --max-reject-share bounds
-# the failures.
-
-OTHER_NAMESPACE: Final = "other-namespace"
-REDIRECT: Final = "redirect"
-NOT_WIKITEXT: Final = "not-wikitext"
-DUPLICATE_PAGE: Final = "duplicate-page"
-NOT_ENOUGH_INFO: Final = "not-enough-info"
-NO_SHORT_ANSWER: Final = "no-short-answer"
-SHORT_ANSWER_TOO_LONG: Final = "short-answer-too-long"
-NO_ANSWER: Final = "no-answer"  # a published test file, whose answers are kept back
-NO_PAGE: Final = "no-page"  # triviaqa: a question to which no page is given
-NO_PASSAGE: Final = "no-passage"  # wow: a dialogue whose wizard chose no sentence
-NO_FACT: Final = "no-fact"  # trex: a document that states no fact between two entities
-TOO_MANY_PROVENANCES: Final = "too-many-provenances"
-RARE_RELATION: Final = "rare-relation"  # trex: a relation of too few facts
-NEGATIVE_EXAMPLE: Final = "negative-example"
-OTHER_SPLIT: Final = "other-split"  # of a dataset that is split by a rule
-NO_ENTITY: Final = "no-entity"  # a mention that annotators linked to no page
-SKIPS: Final = (
-    OTHER_NAMESPACE,
-    REDIRECT,
-    NOT_WIKITEXT,
-    DUPLICATE_PAGE,
-    NOT_ENOUGH_INFO,
-    NO_SHORT_ANSWER,
-    SHORT_ANSWER_TOO_LONG,
-    NO_ANSWER,
-    NO_PAGE,
-    NO_PASSAGE,
-    NO_FACT,
-    TOO_MANY_PROVENANCES,
-    RARE_RELATION,
-    NEGATIVE_EXAMPLE,
-    NO_ENTITY,
-    OTHER_SPLIT,
-)
-
-REDIRECT_CYCLE: Final = "redirect-cycle"
-REDIRECT_TARGET_MISSING: Final = "redirect-target-missing"
-REDIRECT_TO_OTHER_NAMESPACE: Final = "redirect-to-other-namespace"
-PAGE_NOT_IN_KNOWLEDGE_SOURCE: Final = "page-not-in-knowledge-source"
-PAGE_IS_DISAMBIGUATION: Final = "page-is-disambiguation"
-BLEU_BELOW_THRESHOLD: Final = "bleu-below-threshold"
-SOURCE_PAGE_MISSING: Final = "source-page-missing"
-SOURCE_SENTENCE_MISSING: Final = "source-sentence-missing"
-SPAN_NOT_IN_PAGE: Final = "span-not-in-page"  # of a released record: its page has no such paragraph or characters
-NO_EVIDENCE: Final = "no-evidence"  # a record of validation or test that names none
-LOSSES: Final = (
-    REDIRECT_CYCLE,
-    REDIRECT_TARGET_MISSING,
-    REDIRECT_TO_OTHER_NAMESPACE,
-    PAGE_NOT_IN_KNOWLEDGE_SOURCE,
-    PAGE_IS_DISAMBIGUATION,
-    BLEU_BELOW_THRESHOLD,
-    SOURCE_PAGE_MISSING,
-    SOURCE_SENTENCE_MISSING,
-    SPAN_NOT_IN_PAGE,
-    NO_EVIDENCE,
-)
-
-# Why a row of mkqa has no provenance of Natural Questions, beside the losses of the record there:
-NOT_IN_NQ: Final = "not-in-nq"  # the tables have no such record (a rule of the benchmark may have left it out)
-
-MALFORMED_PAGE: Final = "malformed-page"
-PAGE_FAILED: Final = "page-failed"
-MALFORMED_RECORD: Final = "malformed-record"
-FAILURES: Final = (MALFORMED_PAGE, PAGE_FAILED, MALFORMED_RECORD)
-
-# What in a paragraph's text looks like a remnant of wikitext; counted, never removed
-REMNANTS: Final = ("markup", "empty parentheses", "space before punctuation")
-
-
-# --------------------------------------------------------------------------------------------
-# Evaluation
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,11 @@
-"""Points the import name at this checkout, so that tests never run against an older install."""
+"""What all tests share."""
 
 import os
-import sys
-import types
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-
-package = types.ModuleType("kiltetl")
-package.__path__ = [str(ROOT)]
-sys.modules["kiltetl"] = package
 
 
 @pytest.fixture(scope="session")

@@ -19,19 +19,9 @@ from sacrebleu.tokenizers.tokenizer_char import TokenizerChar
 from sacrebleu.tokenizers.tokenizer_zh import TokenizerZh
 
 from kiltetl.schemas.records import Span
-from kiltetl.transforms.align import (
-    THRESHOLD,
-    TIE,
-    Bleu,
-    best_span,
-    best_spans,
-    fold,
-    joined,
-    signature,
-    tokenize_page,
-    tokenizer_for,
-    tokens,
-)
+from kiltetl.transforms.alignment.bleu import THRESHOLD, Bleu, signature
+from kiltetl.transforms.alignment.search import TIE, best_span, best_spans
+from kiltetl.transforms.alignment.tokens import fold, joined, tokenize_page, tokenizer_for, tokens
 
 SACREBLEU = BLEU(tokenize="none", effective_order=True)
 TOKENIZERS = {"en": Tokenizer13a(), "zh": TokenizerZh(), "ja": TokenizerChar()}

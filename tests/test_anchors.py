@@ -16,11 +16,12 @@ from kiltetl.pipelines import anchors, knowledge_source
 from kiltetl.pipelines.console import Console
 from kiltetl.pipelines.report import execute as report
 from kiltetl.schemas.records import Anchor
-from kiltetl.transforms import io
-from kiltetl.transforms.anchors import anchor_id, anchor_task, split_of_page
-from kiltetl.transforms.mentions import MAX_TOKENS
-from kiltetl.transforms.runner import beam_options, run
-from kiltetl.transforms.stages import anchors as stages
+from kiltetl.transforms.beam.entity_links import LinkAnchors
+from kiltetl.transforms.beam.runner import beam_options, run
+from kiltetl.transforms.datasets.mentions import MAX_TOKENS
+from kiltetl.transforms.entity_links import anchor_id, anchor_task, split_of_page
+from kiltetl.transforms.files.locks import locked
+from kiltetl.transforms.jobs import entity_links as stages
 
 LONG = " ".join(f"w{number}" for number in range(600))
 PAGES = [
@@ -179,13 +180,13 @@ def test_one_shard_a_shard_and_the_same_bytes_however_they_are_made(source: Path
 
 def test_a_run_goes_on_where_it_was(source: Path, tmp_path: Path) -> None:
     job = anchors.plan(anchors.Settings(str(source), str(tmp_path / "out"), 0.3))
-    anchors.LinkAnchors(job)._link(1)
+    LinkAnchors(job)._link(1)
     marker = Path(job.staged("part", 1, "json"))
     before = marker.stat().st_mtime_ns, Path(job.staged("train", 1)).stat().st_mtime_ns
-    anchors.LinkAnchors(job)._link(1)
+    LinkAnchors(job)._link(1)
     assert before == (marker.stat().st_mtime_ns, Path(job.staged("train", 1)).stat().st_mtime_ns)
     other = anchors.plan(anchors.Settings(str(source), str(tmp_path / "out"), 0.6))
-    anchors.LinkAnchors(other)._link(1)
+    LinkAnchors(other)._link(1)
     assert before[0] != marker.stat().st_mtime_ns
     made(source, tmp_path / "out", "--dev-share", "0.3")
     made(source, tmp_path / "fresh", "--dev-share", "0.3")
@@ -196,7 +197,7 @@ def test_a_run_goes_on_where_it_was(source: Path, tmp_path: Path) -> None:
 def test_a_run_that_dies_while_it_publishes_goes_on(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int
 ) -> None:
-    move, done = io.move, []
+    move, done = stages.move, []
 
     def die(path: str, target: str) -> None:
         if "-of-" in target:
@@ -205,7 +206,7 @@ def test_a_run_that_dies_while_it_publishes_goes_on(
             done.append(target)
         move(path, target)
 
-    monkeypatch.setattr(io, "move", die)
+    monkeypatch.setattr(stages, "move", die)
     given = ["--knowledge-source", str(source), "--output", str(tmp_path / "out"), "--quiet", "--dev-share", "0.3"]
     assert anchors.main(given) == 1
     assert len(done) == moves
@@ -233,7 +234,7 @@ def test_what_stands_there_goes_when_its_successor_is_whole(
 
 
 def test_two_runs_into_one_folder(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with io.locked(str(tmp_path), "anchors"):
+    with locked(str(tmp_path), "anchors"):
         assert anchors.main(["--knowledge-source", str(source), "--output", str(tmp_path), "--quiet"]) == 2
     assert "another run is writing anchors there" in capsys.readouterr().err
     made(source, tmp_path)
@@ -246,14 +247,14 @@ def test_two_runs_into_one_folder(source: Path, tmp_path: Path, capsys: pytest.C
 @pytest.mark.parametrize("left", [b"", b"{}", b"[]", b"PAR1", None])
 def test_damaged_work_means_not_done(source: Path, tmp_path: Path, name: str, suffix: str, left: bytes | None) -> None:
     job = anchors.plan(anchors.Settings(str(source), str(tmp_path / "out"), 0.3))
-    counts = anchors.LinkAnchors(job)._link(1)
+    counts = LinkAnchors(job)._link(1)
     damaged = Path(job.staged(name, 1, suffix))
     whole = damaged.read_bytes()
     if left is None:
         damaged.unlink()
     else:
         damaged.write_bytes(left)
-    assert anchors.LinkAnchors(job)._link(1) == counts
+    assert LinkAnchors(job)._link(1) == counts
     assert damaged.read_bytes() == whole
 
 

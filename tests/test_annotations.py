@@ -18,7 +18,7 @@ from kiltetl.pipelines.report import execute as report
 from kiltetl.pipelines.report import find_manifests
 from kiltetl.schemas.arrow import schema_of
 from kiltetl.schemas.records import Reject, Task
-from kiltetl.transforms.runner import beam_options, run
+from kiltetl.transforms.beam.runner import beam_options, run
 
 LIFT = "A kite is lifted by the wind because air that flows over its sail is turned downwards and pushes it up."
 WIKI = [

@@ -14,16 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kiltetl.schemas import arrow
-from kiltetl.schemas.arrow import (
-    RecordError,
-    columns_of,
-    markdown_of,
-    record_of,
-    records_of,
-    schema_of,
-    schema_text,
-    table_of,
-)
+from kiltetl.schemas.arrow import columns_of, markdown_of, record_of, records_of, schema_of, schema_text, table_of
+from kiltetl.schemas.errors import RecordError
 from kiltetl.schemas.records import (
     Anchor,
     Float32,

@@ -10,7 +10,7 @@ from test_knowledge_source import write
 from kiltetl.pipelines import build, knowledge_source, tasks
 from kiltetl.pipelines.build import main
 from kiltetl.pipelines.report import find_manifests
-from kiltetl.transforms.io import InputError
+from kiltetl.schemas.errors import InputError
 
 TASK = 'dataset = "hotpotqa"\nsplit = "dev"\nsource = ["dev.json"]\n'
 SOURCE = 'dump = ["d.xml.bz2"]\n'

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kiltetl.schemas.reasons import CHOSEN, LOW_OVERLAP, NO_EVIDENCE_FOUND, NO_PLACE, NOT_JUDGED, SHARES_A_PARAGRAPH
 from kiltetl.schemas.records import (
     Output,
     OutputMeta,
@@ -18,28 +19,24 @@ from kiltetl.schemas.records import (
     Task,
     TaskMeta,
 )
-from kiltetl.transforms.campaign import (
-    CHOSEN,
-    LOW_OVERLAP,
-    NO_EVIDENCE_FOUND,
-    NO_PLACE,
-    NOT_JUDGED,
-    SHARES_A_PARAGRAPH,
+from kiltetl.transforms.annotation.judgements import (
     Annotated,
     Judgement,
-    Passage,
-    PassageText,
     agreement,
     annotate,
     below_control,
-    choose,
     cohen_kappa,
     control,
-    gold_passages,
     is_enough,
     is_flagged,
     is_in,
     judgement_of,
+)
+from kiltetl.transforms.annotation.passages import (
+    Passage,
+    PassageText,
+    choose,
+    gold_passages,
     overlap,
     passage_of,
     text_of,

@@ -4,17 +4,17 @@ import argparse
 
 import pytest
 
-from kiltetl.pipelines import console
-from kiltetl.pipelines.console import Parser, run_command
-from kiltetl.transforms.io import InputError
+from kiltetl.pipelines.arguments import Parser, date, positive
+from kiltetl.pipelines.console import run_command
+from kiltetl.schemas.errors import InputError
 
 
 def parser() -> Parser:
     made = Parser("what it does", prog="kiltetl thing")
     made.add_argument("--dump", nargs="+", required=True)
     made.add_argument("--output", required=True)
-    made.add_argument("--workers", type=console.positive, default=1)
-    made.add_argument("--day", type=console.date)
+    made.add_argument("--workers", type=positive, default=1)
+    made.add_argument("--day", type=date)
     return made
 
 
@@ -43,7 +43,7 @@ def test_arguments_arrive() -> None:
 @pytest.mark.parametrize("text", ["yesterday", "2019-8-1", "20190801", "2019-02-30", "2019-08-01T00:00:00", ""])
 def test_what_is_no_date(text: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="is not a date of the form YYYY-MM-DD"):
-        console.date(text)
+        date(text)
 
 
 @pytest.mark.parametrize(

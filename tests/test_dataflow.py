@@ -20,7 +20,7 @@ from apache_beam.transforms.environments import SubprocessSDKEnvironment
 from miniwiki import Page, dump_xml, multistream
 
 from kiltetl.pipelines import knowledge_source, tasks
-from kiltetl.transforms.runner import beam_options, run
+from kiltetl.transforms.beam.runner import beam_options, run
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [Page(f"Page {i}", f"'''Page {i}''' follows [[page {i - 1}]]. It is number {i}.") for i in range(40)]
@@ -114,7 +114,7 @@ def test_workers_need_only_the_staged_source_distribution(source_job: knowledge_
     with tarfile.open(archive) as packed:
         names = {name.partition("/")[2] for name in packed.getnames()}
     for folder in ("schemas", "transforms", "pipelines"):
-        modules = {str(path.relative_to(ROOT)) for path in (ROOT / folder).rglob("*.py")}
+        modules = {f"kiltetl/{path.relative_to(ROOT)}" for path in (ROOT / folder).rglob("*.py")}
         assert modules <= names
 
     environment = tmp_path / "worker"

@@ -15,14 +15,16 @@ from typing import Any
 
 import pytest
 
-from kiltetl.schemas.records import SKIPS, Evidence, Example, SourcePage
+from kiltetl.schemas.errors import MalformedRow
+from kiltetl.schemas.reasons import SKIPS
+from kiltetl.schemas.records import Evidence, Example, SourcePage
 from kiltetl.transforms.datasets import DATASETS, by_name
 from kiltetl.transforms.datasets.fever import DATASET as FEVER
 from kiltetl.transforms.datasets.hotpotqa import DATASET as HOTPOTQA
 from kiltetl.transforms.datasets.mkqa import DATASET as MKQA
 from kiltetl.transforms.datasets.mkqa import LANGUAGES
 from kiltetl.transforms.datasets.nq import DATASET as NQ
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
 
 FOLDER = Path(__file__).parent / "datasets"
 
@@ -217,13 +219,16 @@ def test_an_adapter_is_one_file_that_imports_no_other(name: str) -> None:
     found = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     own = {module for module in found if module.startswith("kiltetl.")}
     assert own <= {
+        "kiltetl.schemas.errors",
+        "kiltetl.schemas.reasons",
         "kiltetl.schemas.records",
+        "kiltetl.transforms.datasets.detokenize",
+        "kiltetl.transforms.datasets.hashing",
+        "kiltetl.transforms.datasets.mentions",
         "kiltetl.transforms.datasets.spec",
-        "kiltetl.transforms.mentions",
-        "kiltetl.transforms.properties",
-        "kiltetl.transforms.repair",
-        "kiltetl.transforms.stable",
-        "kiltetl.transforms.titles",
+        "kiltetl.transforms.datasets.wikidata",
+        "kiltetl.transforms.datasets.wned_format",
+        "kiltetl.transforms.wiki.titles",
     }
     docstring = ast.get_docstring(tree) or ""
     assert "https://" in docstring
@@ -384,7 +389,7 @@ def test_mkqa_names_the_missing_language() -> None:
         list(MKQA.read(row))
 
 
-@pytest.mark.parametrize("dataset", DATASETS.values(), ids=str)
+@pytest.mark.parametrize("dataset", DATASETS.values(), ids=list(DATASETS))
 @pytest.mark.parametrize("row", [{}, {"id": 1}, {"_id": "x", "question": "q"}, {"example_id": 3}], ids=str)
 def test_rows_of_another_format_are_refused(dataset: Dataset, row: Row) -> None:
     with pytest.raises((MalformedRow, SkipRow, KeyError, IndexError, TypeError, ValueError)):

@@ -13,16 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_datasets import merged, one, rows, used
 
+from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, OutputMeta, TaskMeta
 from kiltetl.transforms.datasets import DATASETS, trex
 from kiltetl.transforms.datasets.eli5 import DATASET as ELI5
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row, SkipRow
+from kiltetl.transforms.datasets.hashing import stable_id, stable_share
+from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
 from kiltetl.transforms.datasets.structured_zeroshot import DATASET as ZERO_SHOT
 from kiltetl.transforms.datasets.trex import DATASET as TREX
 from kiltetl.transforms.datasets.triviaqa import DATASET as TRIVIAQA
+from kiltetl.transforms.datasets.wikidata import PROPERTY_LABELS, property_labels
 from kiltetl.transforms.datasets.wow import DATASET as WOW
-from kiltetl.transforms.properties import PROPERTY_LABELS, property_labels
-from kiltetl.transforms.stable import stable_id, stable_share
 
 
 def configured(dataset: Dataset, **files: Sequence[str]) -> Dataset:

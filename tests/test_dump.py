@@ -15,28 +15,30 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kiltetl.schemas.errors import DumpError
 from kiltetl.schemas.records import RawPage
-from kiltetl.transforms import dump
-from kiltetl.transforms.dump import (
-    DumpError,
+from kiltetl.transforms.wiki import ranges as dump_bytes
+from kiltetl.transforms.wiki.dump import (
     Header,
     MalformedPage,
     RegularPages,
+    page_elements,
+    pages,
+    read_header,
+    read_page,
+    redirect_fragment,
+)
+from kiltetl.transforms.wiki.ranges import (
     compression_of,
     decompressed,
     encoding_of,
     is_multistream,
     is_splittable,
-    page_elements,
-    pages,
     range_chunks,
-    read_header,
-    read_page,
-    redirect_fragment,
     stream_start,
     utf8,
 )
-from kiltetl.transforms.sites import ENGLISH
+from kiltetl.transforms.wiki.sites import ENGLISH
 
 SITEINFO = textwrap.dedent("""\
     <siteinfo>
@@ -147,7 +149,7 @@ MULTISTREAM = wikimedia([[page("A", 1), page("Zoë", 2)], [page("C", 3)], [page(
 def test_two_ranges_partition_the_pages_wherever_they_are_cut(
     data: bytes, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dump, "CHUNK", chunk)
+    monkeypatch.setattr(dump_bytes, "CHUNK", chunk)
     expected = [found.title for found in whole(data)]
     assert len(expected) in (3, 4)
     for cut in range(len(data) + 1):
@@ -164,7 +166,7 @@ def test_two_ranges_partition_the_pages_wherever_they_are_cut(
 def test_many_ranges_partition_the_pages(cuts: list[int], sizes: list[int], chunk: int, compressed: bool) -> None:
     data = streams(SMALL, sizes) if compressed else SMALL
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dump, "CHUNK", chunk)
+        patch.setattr(dump_bytes, "CHUNK", chunk)
         assert ranges(data, [cut % (len(data) + 1) for cut in cuts]) == TITLES
 
 
@@ -180,7 +182,7 @@ def test_ordinals_count_from_0_in_every_range() -> None:
 
 
 def test_a_range_reads_no_further_than_its_last_page(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dump, "CHUNK", 64)
+    monkeypatch.setattr(dump_bytes, "CHUNK", 64)
     data = document("".join(page(str(number), number) for number in range(1, 200)))
     stream = io.BytesIO(data)
     list(page_elements(range_chunks(stream, 0, 2000), True))
@@ -238,7 +240,7 @@ def packed(name: str, data: bytes) -> bytes:
 @pytest.mark.parametrize("chunk", [7, 1 << 20])
 @pytest.mark.parametrize("name", ["plain", "gz", "xz", "bz2", "streams"])
 def test_a_file_cut_off_anywhere_is_refused(name: str, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dump, "CHUNK", chunk)
+    monkeypatch.setattr(dump_bytes, "CHUNK", chunk)
     text = TINY.rstrip()
     data = packed(name, text)
     assert len(whole(data)) == 3
@@ -249,7 +251,7 @@ def test_a_file_cut_off_anywhere_is_refused(name: str, chunk: int, monkeypatch: 
 
 @pytest.mark.parametrize("chunk", [7, 1 << 20])
 def test_a_file_cut_off_is_refused_by_one_of_its_ranges(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dump, "CHUNK", chunk)
+    monkeypatch.setattr(dump_bytes, "CHUNK", chunk)
     text = TINY.rstrip()
     for length in range(0, len(text), 3):
         for cut in range(0, length + 1, 2):
@@ -278,7 +280,7 @@ def test_cut_off_between_streams() -> None:
 @pytest.mark.parametrize("name", ["plain", "gz", "xz", "bz2", "streams"])
 @pytest.mark.parametrize("chunk", [7, 1 << 20])
 def test_padding_after_the_end(name: str, tail: bytes, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dump, "CHUNK", chunk)
+    monkeypatch.setattr(dump_bytes, "CHUNK", chunk)
     assert len(whole(packed(name, TINY) + tail)) == 3
 
 
@@ -303,7 +305,7 @@ def test_something_else_after_the_end(name: str) -> None:
 @pytest.mark.parametrize("chunk", [7, 1 << 20])
 def test_a_hole_of_zeros_in_a_multistream_file(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As a download that sets the file's size first leaves it."""
-    monkeypatch.setattr(dump, "CHUNK", chunk)
+    monkeypatch.setattr(dump_bytes, "CHUNK", chunk)
     starts = [found for found in range(len(MULTISTREAM)) if MULTISTREAM.startswith(b"BZh", found)]
     hole = MULTISTREAM[: starts[2]] + b"\0" * (starts[3] - starts[2]) + MULTISTREAM[starts[3] :]
     with pytest.raises(DumpError, match="hole"):
@@ -480,7 +482,7 @@ def test_no_entity_is_expanded() -> None:
     ],
 )
 def test_encodings(encode, size: int, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(dump, "CHUNK", size)
+    monkeypatch.setattr(dump_bytes, "CHUNK", size)
     assert [found.title for found in raw(encode(SMALL.decode()))] == TITLES
 
 
@@ -727,11 +729,9 @@ def test_read_page_of_an_element() -> None:
 def test_memory_does_not_grow_with_the_number_of_pages() -> None:
     """Case A10."""
     program = textwrap.dedent("""\
-        import resource, sys, types
-        package = types.ModuleType("kiltetl")
-        package.__path__ = [sys.argv[1]]
-        sys.modules["kiltetl"] = package
-        from kiltetl.transforms.dump import pages, read_header
+        import resource, sys
+        sys.path.insert(0, sys.argv[1])
+        from kiltetl.transforms.wiki.dump import pages, read_header
 
         def chunks(count):
             yield True, b"<mediawiki>"

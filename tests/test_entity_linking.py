@@ -12,27 +12,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.records import Evidence, Example
 from kiltetl.transforms.datasets.aidayago2 import DATASET as AIDA
 from kiltetl.transforms.datasets.aidayago2 import configure, read_annotations
 from kiltetl.transforms.datasets.cweb import DATASET as CWEB
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row, SkipRow
+from kiltetl.transforms.datasets.mentions import END, MAX_TOKENS, START, context, mention_example
+from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
 from kiltetl.transforms.datasets.wned import DATASET as WNED
-from kiltetl.transforms.mentions import (
-    END,
-    MAX_TOKENS,
+from kiltetl.transforms.datasets.wned_format import (
     NEAR,
-    START,
     annotated_example,
     annotation_rows,
-    context,
     entity,
     located,
-    mention_example,
     split_of,
     text_file,
 )
-from kiltetl.transforms.titles import title_from_url
+from kiltetl.transforms.wiki.titles import title_from_url
 
 FOLDER = Path(__file__).parent / "datasets"
 

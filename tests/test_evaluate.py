@@ -13,7 +13,7 @@ import pytest
 
 from kiltetl.pipelines.evaluate import dataset_of, language_in, main
 from kiltetl.schemas.records import Output, OutputMeta, Provenance, ProvenanceMeta, Task, TaskMeta
-from kiltetl.transforms.io import ShardWriter
+from kiltetl.transforms.files.shards import ShardWriter
 from kiltetl.transforms.metrics import kilt, mkqa
 
 
@@ -397,7 +397,7 @@ def _same_files(left: Path, right: Path) -> None:
 
 def test_kilt_on_beam_gives_the_same_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gold and predictions in shards, two systems, extra ids, several buckets."""
-    monkeypatch.setattr("kiltetl.transforms.stages.evaluation.BUCKET_BYTES", 500)
+    monkeypatch.setattr("kiltetl.transforms.jobs.evaluation.BUCKET_BYTES", 500)
     choose = random.Random(2)
     golds = [gold(i, choose.choice(("x", "y z", "The")), *choose.sample("123456", 2)) for i in range(60)]
     systems = []

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from kiltetl.pipelines.build import main, read_config
-from kiltetl.schemas.records import (
+from kiltetl.schemas.reasons import (
     BLEU_BELOW_THRESHOLD,
     DUPLICATE_PAGE,
     FAILURES,
@@ -50,11 +50,11 @@ from kiltetl.schemas.records import (
     SOURCE_SENTENCE_MISSING,
     SPAN_NOT_IN_PAGE,
     TOO_MANY_PROVENANCES,
-    RawPage,
 )
-from kiltetl.transforms.align import THRESHOLD
+from kiltetl.schemas.records import RawPage
+from kiltetl.transforms.alignment.bleu import THRESHOLD
 from kiltetl.transforms.datasets import DATASETS
-from kiltetl.transforms.dump import MalformedPage, pages, read_header
+from kiltetl.transforms.wiki.dump import MalformedPage, pages, read_header
 
 FOLDER = miniwiki.EXAMPLES
 REASONS = {*SKIPS, *LOSSES, *FAILURES}

@@ -11,7 +11,7 @@ import pytest
 from miniwiki import Page, dump_xml
 
 from kiltetl.pipelines import build, export, knowledge_source, report, tasks
-from kiltetl.schemas.records import (
+from kiltetl.schemas.reasons import (
     BLEU_BELOW_THRESHOLD,
     NO_ANSWER,
     NO_EVIDENCE,

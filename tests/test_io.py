@@ -22,19 +22,50 @@ import pytest
 from apache_beam.io.filesystem import BeamIOError
 from apache_beam.io.filesystems import FileSystems
 
-from kiltetl.schemas.arrow import RecordError, records_of, schema_of
+from kiltetl.schemas.arrow import records_of, schema_of
+from kiltetl.schemas.errors import InputError, RecordError
 from kiltetl.schemas.records import PageRow, Paragraph, ParagraphRow, Reject, Task
-from kiltetl.transforms import io as files
-from kiltetl.transforms.io import (
-    BadRow,
-    CountingStream,
+from kiltetl.transforms.files import paths, shards, streams
+from kiltetl.transforms.files import web as web_files
+from kiltetl.transforms.files.checksums import digests, published_digest, sample_digest
+from kiltetl.transforms.files.paths import (
     FileInfo,
-    InputError,
-    ShardWriter,
+    absolute,
+    basename,
+    check_filesystem,
+    delete_file,
+    delete_folder,
+    exists,
     expand,
-    read_lines,
-    read_rows,
+    file_size,
+    folder_of,
+    is_local,
+    join,
+    list_folder,
+    make_folder,
+    move,
 )
+from kiltetl.transforms.files.rows import BadRow, _Halves, read_lines, read_rows
+from kiltetl.transforms.files.shards import (
+    ShardWriter,
+    footer_rows,
+    have_rows,
+    map_arrow,
+    parquet_file,
+    read_table,
+    shard_name,
+    write_arrow,
+)
+from kiltetl.transforms.files.streams import (
+    CountingStream,
+    local_copy,
+    open_binary,
+    read_json,
+    replacing,
+    write_json,
+    write_text,
+)
+from kiltetl.transforms.files.web import WebStream
 
 ODD = [
     "a b.xml",
@@ -58,38 +89,38 @@ def names(folder: Path) -> list[str]:
 
 
 def test_names() -> None:
-    assert files.join("a", "b", "c") == os.path.join("a", "b", "c")
-    assert files.join("gs://b/x", "y") == "gs://b/x/y"
-    assert files.basename("gs://b/x/y.z") == "y.z"
-    assert files.folder_of("gs://b/x/y.z") == "gs://b/x"
-    assert files.basename(os.path.join("a", "b.c")) == "b.c"
-    assert files.folder_of("b.c") == ""
-    assert files.shard_name("paragraphs", 3, 42) == "paragraphs-00003-of-00042.parquet"
-    assert files.absolute("x/y", Path("base")) == os.path.join("base", "x", "y")
-    assert files.absolute("/x", Path("base")) == "/x"
-    assert files.absolute("gs://x", Path("base")) == "gs://x"
-    assert files.is_local("C:\\kilt\\out")
+    assert join("a", "b", "c") == os.path.join("a", "b", "c")
+    assert join("gs://b/x", "y") == "gs://b/x/y"
+    assert basename("gs://b/x/y.z") == "y.z"
+    assert folder_of("gs://b/x/y.z") == "gs://b/x"
+    assert basename(os.path.join("a", "b.c")) == "b.c"
+    assert folder_of("b.c") == ""
+    assert shard_name("paragraphs", 3, 42) == "paragraphs-00003-of-00042.parquet"
+    assert absolute("x/y", Path("base")) == os.path.join("base", "x", "y")
+    assert absolute("/x", Path("base")) == "/x"
+    assert absolute("gs://x", Path("base")) == "gs://x"
+    assert is_local("C:\\kilt\\out")
 
 
 @pytest.mark.parametrize("name", ODD)
 def test_paths_with_odd_characters(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "my folder [1]"
     path = str(folder / name)
-    files.write_text(path, "tëxt")
+    write_text(path, "tëxt")
     assert names(folder) == [name]
     assert expand([path]) == [FileInfo(path, 5)]
-    assert files.exists(path)
-    assert files.file_size(path) == 5
-    assert files.digests(path, ["md5"]) == {"md5": hashlib.md5("tëxt".encode()).hexdigest()}
-    assert files.list_folder(str(folder)) == [name]
-    files.move(path, path + ".moved")
-    files.delete_file(path + ".moved")
-    files.delete_file(path + ".moved")
+    assert exists(path)
+    assert file_size(path) == 5
+    assert digests(path, ["md5"]) == {"md5": hashlib.md5("tëxt".encode()).hexdigest()}
+    assert list_folder(str(folder)) == [name]
+    move(path, path + ".moved")
+    delete_file(path + ".moved")
+    delete_file(path + ".moved")
     assert names(folder) == []
-    files.delete_folder(str(folder))
-    files.delete_folder(str(folder))
+    delete_folder(str(folder))
+    delete_folder(str(folder))
     assert not folder.exists()
-    assert files.list_folder(str(folder)) == []
+    assert list_folder(str(folder)) == []
 
 
 def test_patterns(tmp_path: Path) -> None:
@@ -98,10 +129,10 @@ def test_patterns(tmp_path: Path) -> None:
     (tmp_path / "folder.xml").mkdir()
     (tmp_path / "folder.xml" / "deep.xml").write_text("x")
     at = str(tmp_path) + os.sep
-    assert [files.basename(info.path) for info in expand([at + "*.xml"])] == ["a.xml", "b.xml", "d.xml"]
-    assert [files.basename(info.path) for info in expand([at + "d.xml", at + "*.xml"])] == ["d.xml", "a.xml", "b.xml"]
-    assert [files.basename(info.path) for info in expand([at + "**/deep.xml"])] == ["deep.xml"]
-    assert [files.basename(info.path) for info in expand([at + "[ab].xml"])] == ["a.xml", "b.xml"]
+    assert [basename(info.path) for info in expand([at + "*.xml"])] == ["a.xml", "b.xml", "d.xml"]
+    assert [basename(info.path) for info in expand([at + "d.xml", at + "*.xml"])] == ["d.xml", "a.xml", "b.xml"]
+    assert [basename(info.path) for info in expand([at + "**/deep.xml"])] == ["deep.xml"]
+    assert [basename(info.path) for info in expand([at + "[ab].xml"])] == ["a.xml", "b.xml"]
     assert len(expand([at + "a.xml", at + os.path.join(".", "a.xml"), at + "a.*"])) == 1
     assert expand([at + "a.xml"]) == [FileInfo(at + "a.xml", 5)]
 
@@ -142,8 +173,8 @@ def test_filesystems_of_extras(path: str, extra: str, monkeypatch: pytest.Monkey
             )
 
     monkeypatch.setattr(FileSystems, "get_filesystem", absent)
-    monkeypatch.setattr(files, "_has_boto", lambda: False)
-    for action in (files.check_filesystem, lambda p: expand([p]), lambda p: files.write_text(p, "x")):
+    monkeypatch.setattr(paths, "_has_boto", lambda: False)
+    for action in (check_filesystem, lambda p: expand([p]), lambda p: write_text(p, "x")):
         with pytest.raises(InputError) as error:
             action(path)
         assert str(error.value) == f"{path}: reading or writing it needs an extra: pip install '{extra}'"
@@ -157,19 +188,19 @@ def test_filesystems_that_nobody_knows(path: str) -> None:
 
 def test_nothing_is_written_to_the_web() -> None:
     with pytest.raises(InputError, match="http://127"):
-        files.write_text("http://127.0.0.1:1/x", "x")
+        write_text("http://127.0.0.1:1/x", "x")
     with pytest.raises(InputError):
-        files.check_filesystem("https://x/y", write=True)
-    files.check_filesystem("https://x/y")
-    files.check_filesystem("anything local")
+        check_filesystem("https://x/y", write=True)
+    check_filesystem("https://x/y")
+    check_filesystem("anything local")
 
 
 def test_an_address_that_cannot_be_opened_leaves_nothing_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise OSError("no route to host")
 
-    monkeypatch.setattr(files.smart_open, "open", refuse)
-    stream = files._WebStream.__new__(files._WebStream)
+    monkeypatch.setattr(web_files.smart_open, "open", refuse)
+    stream = WebStream.__new__(WebStream)
     with pytest.raises(OSError, match="no route to host"):
         stream.__init__("https://host/file")  # type: ignore[misc]
     stream.close()
@@ -179,7 +210,7 @@ def test_an_address_that_cannot_be_opened_leaves_nothing_behind(monkeypatch: pyt
 @pytest.mark.parametrize("name", ["nope", "."])
 def test_what_cannot_be_opened(name: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
-        files.open_binary(str(tmp_path / name))
+        open_binary(str(tmp_path / name))
     assert str(error.value) == f"{tmp_path / name}: " + (
         "No such file or directory" if name == "nope" else "Is a directory"
     )
@@ -191,7 +222,7 @@ def test_what_cannot_be_opened(name: str, tmp_path: Path) -> None:
 
 def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "er" / "x.json"
-    with files.replacing(str(path)) as stream:
+    with replacing(str(path)) as stream:
         stream.write(b"{")
         assert not path.exists()
         stream.write(b"}")
@@ -202,28 +233,28 @@ def test_a_file_appears_when_it_is_whole(tmp_path: Path) -> None:
 def test_a_file_is_replaced_or_stays(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_text("old")
-    with pytest.raises(KeyboardInterrupt), files.replacing(str(path)) as stream:  # noqa: PT012
+    with pytest.raises(KeyboardInterrupt), replacing(str(path)) as stream:  # noqa: PT012
         stream.write(b"new")
         raise KeyboardInterrupt
     assert path.read_text() == "old"
     assert names(tmp_path) == ["x"]
-    files.write_text(str(path), "new")
+    write_text(str(path), "new")
     assert path.read_text() == "new"
 
 
 def test_a_place_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InputError, match=r"file: this folder cannot be made or written to \(a file is in the way\)"):
-        files.write_text(str(tmp_path / "file" / "x"), "x")
+        write_text(str(tmp_path / "file" / "x"), "x")
 
 
 @pytest.mark.parametrize("below", ["", "a/b"])
 def test_an_output_folder_that_cannot_be_made(tmp_path: Path, below: str) -> None:
     (tmp_path / "file").write_text("x")
-    folder = files.join(str(tmp_path / "file"), below) if below else str(tmp_path / "file")
+    folder = join(str(tmp_path / "file"), below) if below else str(tmp_path / "file")
     where = rf", {tmp_path / 'file'}" if below else ""
     said = rf"^{folder}: this folder cannot be made or written to \(a file is in the way{where}\); name another one"
-    for action in (partial(files.check_filesystem, write=True), files.make_folder):
+    for action in (partial(check_filesystem, write=True), make_folder):
         with pytest.raises(InputError, match=said):
             action(folder)
     assert names(tmp_path) == ["file"]
@@ -231,13 +262,13 @@ def test_an_output_folder_that_cannot_be_made(tmp_path: Path, below: str) -> Non
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a place that nobody can write to")
 def test_an_output_folder_where_nobody_may_write() -> None:
-    for action in (partial(files.check_filesystem, write=True), files.make_folder):
+    for action in (partial(check_filesystem, write=True), make_folder):
         with pytest.raises(InputError, match=r"^/proc/x/y: this folder cannot be made or written to \(.+\); name"):
             action("/proc/x/y")
 
 
 def test_a_check_leaves_nothing(tmp_path: Path) -> None:
-    files.check_filesystem(str(tmp_path / "a" / "b"), write=True)
+    check_filesystem(str(tmp_path / "a" / "b"), write=True)
     assert names(tmp_path) == []
 
 
@@ -245,7 +276,7 @@ def test_a_disk_that_is_full_is_no_mistake_of_the_user(tmp_path: Path) -> None:
     path = str(tmp_path / "x")
     with (
         pytest.raises(OSError, match=rf"{path}: No space left on device; ") as failed,
-        files.replacing(path),
+        replacing(path),
     ):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert failed.value.errno == errno.ENOSPC
@@ -254,12 +285,12 @@ def test_a_disk_that_is_full_is_no_mistake_of_the_user(tmp_path: Path) -> None:
 
 def test_json(tmp_path: Path) -> None:
     path = str(tmp_path / "x.json")
-    files.write_json(path, {"b": "ü", "a": [1, None]})
+    write_json(path, {"b": "ü", "a": [1, None]})
     assert Path(path).read_text(encoding="utf-8") == '{\n  "a": [\n    1,\n    null\n  ],\n  "b": "ü"\n}\n'
-    assert files.read_json(path) == {"a": [1, None], "b": "ü"}
-    files.write_text(path, "{")
+    assert read_json(path) == {"a": [1, None], "b": "ü"}
+    write_text(path, "{")
     with pytest.raises(InputError, match="not JSON"):
-        files.read_json(path)
+        read_json(path)
 
 
 def test_counting_stream(tmp_path: Path) -> None:
@@ -277,7 +308,7 @@ def test_counting_stream(tmp_path: Path) -> None:
 
 def test_local_copy(tmp_path: Path) -> None:
     path = str(tmp_path / "x")
-    assert files.local_copy(path, str(tmp_path / "copies")) == path
+    assert local_copy(path, str(tmp_path / "copies")) == path
 
 
 # --------------------------------------------------------------------------------------------
@@ -311,34 +342,34 @@ def test_published_digests(listing: str, text: str, algorithm: str | None, tmp_p
     (tmp_path / listing).write_text(text, encoding="utf-8")
     (tmp_path / "sha1sums").mkdir()
     expected = None if algorithm is None else (algorithm, DIGESTS[algorithm], str(tmp_path / listing))
-    assert files.published_digest(str(path)) == expected
+    assert published_digest(str(path)) == expected
 
 
 def test_the_strongest_published_digest_is_taken(tmp_path: Path) -> None:
     for name in ("md5", "sha1", "sha256"):
         (tmp_path / f"{name}sums.txt").write_text(f"{DIGESTS[name]}  dump.xml\n")
-    found = files.published_digest(str(tmp_path / "dump.xml"))
+    found = published_digest(str(tmp_path / "dump.xml"))
     assert found
     assert found[:2] == ("sha256", DIGESTS["sha256"])
-    assert files.published_digest(str(tmp_path / "other.xml")) is None
-    assert files.published_digest(str(tmp_path / "nowhere" / "dump.xml")) is None
-    assert files.published_digest("https://host/dump.xml") is None
+    assert published_digest(str(tmp_path / "other.xml")) is None
+    assert published_digest(str(tmp_path / "nowhere" / "dump.xml")) is None
+    assert published_digest("https://host/dump.xml") is None
 
 
 def test_published_digest_beside_a_bare_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("SHA1SUMS").write_text(f"{DIGESTS['sha1']}  dump.xml\n")
-    assert files.published_digest("dump.xml") == ("sha1", DIGESTS["sha1"], "SHA1SUMS")
+    assert published_digest("dump.xml") == ("sha1", DIGESTS["sha1"], "SHA1SUMS")
 
 
 def test_digests(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(b"data")
     told: list[int] = []
-    assert files.digests(str(path), ["md5", "sha1", "sha256"], told.append) == DIGESTS
+    assert digests(str(path), ["md5", "sha1", "sha256"], told.append) == DIGESTS
     assert sum(told) == 4
     info = FileInfo(str(path), 4)
-    assert files.sample_digest(info) == hashlib.sha1(b"datadata").hexdigest()
+    assert sample_digest(info) == hashlib.sha1(b"datadata").hexdigest()
 
 
 # --------------------------------------------------------------------------------------------
@@ -477,7 +508,7 @@ def test_an_exponent_that_no_number_has(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [1, 2, 5, 6, 7, 11, 12, 13, 1 << 16])
 def test_an_escape_is_read_whole_wherever_a_read_ends(text: str, count: int) -> None:
     value = json.loads(f'"{text}"')
-    halves = files._Halves(io.BytesIO(rf'["{text}", "{text * 20}", "{text}\uD800", "{text}"]'.encode()))
+    halves = _Halves(io.BytesIO(rf'["{text}", "{text * 20}", "{text}\uD800", "{text}"]'.encode()))
     pieces = iter(partial(halves.read, count), b"")
     assert json.loads(b"".join(pieces)) == [value, value * 20, value + halves.MARK, value]
 
@@ -565,12 +596,12 @@ def test_shards(tmp_path: Path) -> None:
     path = tmp_path / "rejects.parquet"
     shard = write(path, 25)
     assert shard.count == 25
-    assert files.footer_rows(str(path)) == 25
-    table = files.read_table(str(path))
+    assert footer_rows(str(path)) == 25
+    table = read_table(str(path))
     assert table.schema.equals(schema_of(Reject), check_metadata=True)
     assert list(records_of(Reject, table)) == [reject(number) for number in range(25)]
-    assert files.read_table(str(path), ["reason"]).column_names == ["reason"]
-    with files.parquet_file(str(path)) as file:
+    assert read_table(str(path), ["reason"]).column_names == ["reason"]
+    with parquet_file(str(path)) as file:
         assert file.metadata.row_group(0).column(0).compression == "ZSTD"
     assert names(tmp_path) == ["rejects.parquet"]
 
@@ -582,14 +613,14 @@ def test_a_shard_without_rows(cls: type, tmp_path: Path) -> None:
     with ShardWriter(str(path), cls) as shard:
         pass
     assert shard.count == 0
-    assert files.footer_rows(str(path)) == 0
+    assert footer_rows(str(path)) == 0
     table = pq.read_table(path)
     assert table.num_rows == 0
     assert table.schema.equals(schema_of(cls), check_metadata=False)
 
 
 def test_row_groups_by_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "ROW_GROUP", 10)
+    monkeypatch.setattr(shards, "ROW_GROUP", 10)
     path = tmp_path / "x.parquet"
     write(path, 25)
     metadata = pq.read_metadata(path)
@@ -600,7 +631,7 @@ def test_row_groups_by_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_row_groups_by_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Case I7."""
-    monkeypatch.setattr(files, "ROW_GROUP_BYTES", 1000)
+    monkeypatch.setattr(shards, "ROW_GROUP_BYTES", 1000)
     path = tmp_path / "x.parquet"
     sizes = [1, 400, 700, 5000, 999, 1, 3]
     with ShardWriter(str(path), Reject, lambda row: len(row.detail)) as shard:
@@ -623,7 +654,7 @@ def test_same_rows_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_shard_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "ROW_GROUP", 10)
+    monkeypatch.setattr(shards, "ROW_GROUP", 10)
     path = tmp_path / "x.parquet"
     with pytest.raises(ZeroDivisionError), ShardWriter(str(path), Reject) as shard:  # noqa: PT012
         for number in range(25):
@@ -640,7 +671,7 @@ def test_a_shard_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_record_that_does_not_fit_amid_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "ROW_GROUP", 2)
+    monkeypatch.setattr(shards, "ROW_GROUP", 2)
     with pytest.raises(RecordError), ShardWriter(str(tmp_path / "x.parquet"), Reject) as shard:  # noqa: PT012
         for number in range(9):
             shard.write(reject(number, None if number == 4 else "x"))  # type: ignore[arg-type]
@@ -659,50 +690,51 @@ def test_a_shard_where_nothing_can_be_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize("data", [b"", b"PAR1", b"no Parquet", b"PAR1" + b"\0" * 100 + b"PAR1"])
 def test_what_is_no_shard(data: bytes, tmp_path: Path) -> None:
     (tmp_path / "x.parquet").write_bytes(data)
-    for action in (files.footer_rows, files.read_table, files.map_arrow):
+    for action in (footer_rows, read_table, map_arrow):
         with pytest.raises(InputError, match=r"x\.parquet: not a whole (Parquet|Arrow) file"):
             action(str(tmp_path / "x.parquet"))
     write(tmp_path / "y.parquet", 25)
-    assert files.have_rows([(str(tmp_path / "y.parquet"), 25)])
-    assert not files.have_rows([(str(tmp_path / "y.parquet"), 24)])
+    assert have_rows([(str(tmp_path / "y.parquet"), 25)])
+    assert not have_rows([(str(tmp_path / "y.parquet"), 24)])
     for other in ("x.parquet", "none.parquet"):
-        assert not files.have_rows([(str(tmp_path / "y.parquet"), 25), (str(tmp_path / other), 25)])
+        assert not have_rows([(str(tmp_path / "y.parquet"), 25), (str(tmp_path / other), 25)])
 
 
 def test_arrow_files(tmp_path: Path) -> None:
     write(tmp_path / "x.parquet", 5)
-    table = files.read_table(str(tmp_path / "x.parquet"))
+    table = read_table(str(tmp_path / "x.parquet"))
     path = str(tmp_path / "x.arrow")
-    files.write_arrow(path, table)
-    assert files.map_arrow(path).equals(table)
-    files.write_arrow(path, table.slice(0, 0))
-    assert files.map_arrow(path).num_rows == 0
+    write_arrow(path, table)
+    assert map_arrow(path).equals(table)
+    write_arrow(path, table.slice(0, 0))
+    assert map_arrow(path).num_rows == 0
 
 
 def test_other_filesystems_are_used_through_beam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The branches for gs:// and s3://, on a folder that plays the bucket."""
-    monkeypatch.setattr(files, "is_local", lambda path: False)
+    for module in (paths, streams):
+        monkeypatch.setattr(module, "is_local", lambda path: False)
     folder = str(tmp_path / "bucket")
     FileSystems.mkdirs(folder)
-    path = files.join(folder, "x.parquet")
+    path = join(folder, "x.parquet")
     write(Path(path), 3)
     write(Path(path), 4)
-    assert files.exists(path)
-    assert files.footer_rows(path) == 4
-    assert files.file_size(path) == os.path.getsize(path)
-    assert files.list_folder(folder, "*.parquet") == ["x.parquet"]
-    assert expand([files.join(folder, "*")]) == [FileInfo(path, os.path.getsize(path))]
-    files.write_text(files.join(folder, "SHA1SUMS"), f"{files.digests(path, ['sha1'])['sha1']}  x.parquet\n")
-    assert files.published_digest(path)
-    copy = files.local_copy(path, str(tmp_path / "copies"))
+    assert exists(path)
+    assert footer_rows(path) == 4
+    assert file_size(path) == os.path.getsize(path)
+    assert list_folder(folder, "*.parquet") == ["x.parquet"]
+    assert expand([join(folder, "*")]) == [FileInfo(path, os.path.getsize(path))]
+    write_text(join(folder, "SHA1SUMS"), f"{digests(path, ['sha1'])['sha1']}  x.parquet\n")
+    assert published_digest(path)
+    copy = local_copy(path, str(tmp_path / "copies"))
     assert copy != path
     assert Path(copy).read_bytes() == Path(path).read_bytes()
-    assert files.local_copy(path, str(tmp_path / "copies")) == copy
-    with pytest.raises(ZeroDivisionError), files.replacing(files.join(folder, "y")):
+    assert local_copy(path, str(tmp_path / "copies")) == copy
+    with pytest.raises(ZeroDivisionError), replacing(join(folder, "y")):
         raise ZeroDivisionError
-    files.delete_file(path)
+    delete_file(path)
     assert names(tmp_path / "bucket") == ["SHA1SUMS"]
-    files.delete_folder(folder)
+    delete_folder(folder)
     assert not os.path.exists(folder)
 
 
@@ -756,7 +788,7 @@ def test_a_file_on_the_web(web: str) -> None:
     """Case I9: read completely, from any place."""
     address = f"{web}/ranges/dump.xml.bz2"
     assert expand([address, address]) == [FileInfo(address, len(DATA))]
-    with files.open_binary(address) as stream:
+    with open_binary(address) as stream:
         assert stream.read(3) == DATA[:3]
         assert stream.seek(500_001) == 500_001
         assert stream.read(1000) == DATA[500_001:501_001]
@@ -765,7 +797,7 @@ def test_a_file_on_the_web(web: str) -> None:
         assert stream.read(100) == b""
         assert stream.seek(0) == 0
         assert stream.read() == DATA
-    assert files.digests(address, ["sha1"])["sha1"] == hashlib.sha1(DATA).hexdigest()
+    assert digests(address, ["sha1"])["sha1"] == hashlib.sha1(DATA).hexdigest()
 
 
 def test_rows_on_the_web(web: str) -> None:
@@ -776,9 +808,9 @@ def test_rows_on_the_web(web: str) -> None:
 
 @pytest.mark.parametrize("kind", ["none", "nolength"])
 def test_a_server_that_knows_no_ranges(web: str, kind: str) -> None:
-    with files.open_binary(f"{web}/{kind}/x") as stream:
+    with open_binary(f"{web}/{kind}/x") as stream:
         assert stream.read() == DATA
-    with files.open_binary(f"{web}/{kind}/x") as stream:
+    with open_binary(f"{web}/{kind}/x") as stream:
         stream.read(10)
         with pytest.raises(InputError, match=f"{web}/{kind}/x: the server .* cannot send parts of a file"):
             stream.seek(500_001)
@@ -792,14 +824,14 @@ def test_a_size_that_no_server_tells(web: str) -> None:
 @pytest.mark.parametrize("size", [-1, 1 << 16])
 def test_an_answer_that_is_cut_off(web: str, size: int) -> None:
     """Case I9: a partial read is no end."""
-    with files.open_binary(f"{web}/short/x") as stream, pytest.raises(InputError, match=f"{web}/short/x: the server"):
+    with open_binary(f"{web}/short/x") as stream, pytest.raises(InputError, match=f"{web}/short/x: the server"):
         list(iter(lambda: stream.read(size), b""))
 
 
 def test_an_address_where_nothing_is(web: str) -> None:
     """Case A13."""
     address = f"{web}/gone/xxwiki-20190101.xml.bz2"
-    for action in (files.open_binary, lambda path: expand([path])):
+    for action in (open_binary, lambda path: expand([path])):
         with pytest.raises(InputError) as error:
             action(address)
         assert str(error.value).startswith(f"{address}: 404")
@@ -808,4 +840,4 @@ def test_an_address_where_nothing_is(web: str) -> None:
 
 def test_a_server_that_is_not_there() -> None:
     with pytest.raises(InputError, match=r"^http://127.0.0.1:9/x: "):
-        files.open_binary("http://127.0.0.1:9/x")
+        open_binary("http://127.0.0.1:9/x")

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kiltetl.schemas.arrow import records_of, table_of
+from kiltetl.schemas.errors import MalformedRow
+from kiltetl.schemas.reasons import NO_ANSWER
 from kiltetl.schemas.records import (
-    NO_ANSWER,
     Evidence,
     Output,
     OutputMeta,
@@ -24,9 +25,10 @@ from kiltetl.schemas.records import (
     TaskMeta,
 )
 from kiltetl.transforms.datasets import DATASETS
-from kiltetl.transforms.datasets.spec import MalformedRow, SkipRow
-from kiltetl.transforms.kilt_format import SHAPES, file_name, from_kilt, line_of, to_kilt
-from kiltetl.transforms.released import kind, released
+from kiltetl.transforms.datasets.spec import SkipRow
+from kiltetl.transforms.kilt_release.read import from_kilt
+from kiltetl.transforms.kilt_release.source import kind, released
+from kiltetl.transforms.kilt_release.write import SHAPES, file_name, line_of, to_kilt
 
 SPAN = {
     "wikipedia_id": "12", "title": "Kite", "start_paragraph_id": 1, "start_character": 0, "end_paragraph_id": 1,

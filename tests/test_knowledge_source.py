@@ -21,7 +21,8 @@ from miniwiki import Page, dump_xml, multistream
 from kiltetl.pipelines import knowledge_source
 from kiltetl.pipelines.knowledge_source import dump_date, main
 from kiltetl.schemas.arrow import schema_of
-from kiltetl.schemas.records import (
+from kiltetl.schemas.manifests import TABLES
+from kiltetl.schemas.reasons import (
     DUPLICATE_PAGE,
     MALFORMED_PAGE,
     NOT_WIKITEXT,
@@ -32,7 +33,11 @@ from kiltetl.schemas.records import (
     REDIRECT_TARGET_MISSING,
     REDIRECT_TO_OTHER_NAMESPACE,
 )
-from kiltetl.transforms.stages import knowledge_source as stages
+from kiltetl.transforms.files.checksums import digests
+from kiltetl.transforms.files.locks import locked
+from kiltetl.transforms.files.paths import expand
+from kiltetl.transforms.files.shards import map_arrow
+from kiltetl.transforms.jobs import knowledge_source as stages
 
 PAGES = [
     Page("Pear", "'''Pear''' is a [[fruit]] and a [[tree]].\n\n== Uses ==\n* [[old name|jam]]\n* see [[Red link]]"),
@@ -142,7 +147,7 @@ def test_tables_of_a_small_wiki(tmp_path: Path) -> None:
 
 def test_every_shard_has_the_schema_of_its_record(tmp_path: Path) -> None:
     run(write(tmp_path / "d.xml.bz2"), tmp_path / "ks")
-    for table, cls in stages.TABLES.items():
+    for table, cls in TABLES.items():
         found = pq.read_schema(next((tmp_path / "ks").glob(f"{table}-*.parquet")))
         assert found.equals(schema_of(cls), check_metadata=False)
         assert found.field(0).metadata[b"description"]
@@ -183,7 +188,7 @@ def test_every_compression_gives_the_same_rows(tmp_path: Path, suffix: str, pack
     run(write(tmp_path / "d.xml.bz2"), tmp_path / "multistream")
     (tmp_path / f"e.{suffix}").write_bytes(pack(dump_xml(PAGES)))
     run(tmp_path / f"e.{suffix}", tmp_path / "other")
-    for table in stages.TABLES:
+    for table in TABLES:
         assert rows(tmp_path / "other", table) == rows(tmp_path / "multistream", table)
 
 
@@ -196,7 +201,7 @@ def test_many_files_are_one_wiki(tmp_path: Path) -> None:
     manifest = run(tmp_path / "wiki-*.bz2", tmp_path / "ks")
     assert manifest["dump"] == {"name": "wiki-2026-09-01-p0p0.xml.bz2", "date": "2026-09-01", "files": 3}
     run(write(tmp_path / "whole.xml.bz2"), tmp_path / "whole", "--dump-date", "2026-09-01")
-    for table in stages.TABLES:
+    for table in TABLES:
         assert rows(tmp_path / "ks", table) == rows(tmp_path / "whole", table)
 
 
@@ -277,7 +282,7 @@ def test_a_file_that_is_cut_off_publishes_nothing(
 
 def test_checksum_beside_the_dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dump = write(tmp_path / "d.xml.bz2")
-    sha1 = knowledge_source.io.digests(str(dump), ["sha1"])["sha1"]
+    sha1 = digests(str(dump), ["sha1"])["sha1"]
     (tmp_path / "wiki-20190801-sha1sums.txt").write_text(f"{sha1}  d.xml.bz2\n")
     manifest = run(dump, tmp_path / "ks")
     assert manifest["inputs"] == [
@@ -312,7 +317,6 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
     pages = [Page(f"Page {i}", noise(i, 10_000)) for i in range(600)]
     dump = write(tmp_path / "d.xml.bz2", pages, per_stream=20)
     code = (
-        "import sys; sys.path.insert(0, 'tests'); import conftest\n"
         "from kiltetl.pipelines import knowledge_source as k\n"
         f"k.execute(k.Settings(({str(dump)!r},), {str(tmp_path / 'ks')!r}, part_bytes=1 << 18), k.Console(quiet=True))"
     )
@@ -324,7 +328,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    parts = len(stages.plan_parts(knowledge_source.io.expand([str(dump)]), 1 << 18))
+    parts = len(stages.plan_parts(expand([str(dump)]), 1 << 18))
     finished = sorted(staging.glob("parse-*.json"))
     assert 2 <= len(finished) < parts
     for name in ("ks", "fresh"):
@@ -339,7 +343,7 @@ def test_a_run_that_dies_while_it_publishes_goes_on(
 ) -> None:
     dump = write(tmp_path / "d.xml.bz2")
     fresh = run(dump, tmp_path / "fresh")
-    move, done = stages.io.move, []
+    move, done = stages.move, []
 
     def die(source: str, target: str) -> None:
         if Path(target).parent == tmp_path / "ks":
@@ -348,7 +352,7 @@ def test_a_run_that_dies_while_it_publishes_goes_on(
             done.append(target)
         move(source, target)
 
-    monkeypatch.setattr(stages.io, "move", die)
+    monkeypatch.setattr(stages, "move", die)
     assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 1
     assert len(done) == moves
     monkeypatch.undo()
@@ -366,7 +370,7 @@ def test_a_damaged_marker_means_not_done(tmp_path: Path, marker: str, damage: st
     stages.hash_input(0, job.files[0], job.staging)
     stages.scan_part(job.parts[0], job.staging)
     resolved = stages.resolve(job.parts, job.staging)
-    index = stages.TitleIndex(stages.io.map_arrow(job.staging.index()))
+    index = stages.TitleIndex(map_arrow(job.staging.index()))
     stages.parse_part(job.parts[0], job.staging, index, resolved["duplicates"])
     Path(job.staging.folder, f"{marker}.json").write_text(damage)
     run(dump, tmp_path / "ks")
@@ -394,7 +398,7 @@ def test_a_damaged_shard_means_not_done(tmp_path: Path, shard: str, left: float 
     stages.scan_part(job.parts[0], job.staging)
     resolved = stages.resolve(job.parts, job.staging)
     if shard.startswith("paragraphs"):
-        index = stages.TitleIndex(stages.io.map_arrow(job.staging.index()))
+        index = stages.TitleIndex(map_arrow(job.staging.index()))
         stages.parse_part(job.parts[0], job.staging, index, resolved["duplicates"])
     damaged = Path(job.staging.folder, shard)
     if left is None:
@@ -437,7 +441,7 @@ def test_what_stands_there_goes_when_its_successor_is_whole(tmp_path: Path) -> N
 
 def test_two_runs_into_one_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     dump = write(tmp_path / "d.xml.bz2")
-    with stages.io.locked(str(tmp_path / "ks"), "knowledge-source"):
+    with locked(str(tmp_path / "ks"), "knowledge-source"):
         assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 2
     assert "another run is writing knowledge-source there" in capsys.readouterr().err
     run(dump, tmp_path / "ks")
@@ -486,7 +490,7 @@ def test_a_run_that_dies_after_its_manifest_leaves_nothing_for_long(
         raise OSError("the machine died")
 
     dump = write(tmp_path / "d.xml.bz2")
-    monkeypatch.setattr(stages.io, "delete_folder", die)
+    monkeypatch.setattr(stages, "delete_folder", die)
     assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 1
     monkeypatch.undo()
     staging = tmp_path / "ks" / ".kiltetl-staging"
@@ -494,7 +498,7 @@ def test_a_run_that_dies_after_its_manifest_leaves_nothing_for_long(
     assert staging.exists()
     run(dump, tmp_path / "ks", "--dry-run")
     assert staging.exists()
-    with stages.io.locked(str(tmp_path / "ks"), "knowledge-source"):  # it may be that run's
+    with locked(str(tmp_path / "ks"), "knowledge-source"):  # it may be that run's
         assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 2
     assert staging.exists()
     run(dump, tmp_path / "ks")
@@ -506,7 +510,7 @@ def test_a_wiki_without_articles_has_empty_tables(tmp_path: Path, capsys: pytest
     dump = write(tmp_path / "d.xml.bz2", [Page("A", "#REDIRECT [[B]]", redirect="B")])
     run(dump, tmp_path / "ks")
     assert "no article was found" in capsys.readouterr().err
-    for table, cls in stages.TABLES.items():
+    for table, cls in TABLES.items():
         found = pq.read_table(next((tmp_path / "ks").glob(f"{table}-*.parquet")))
         assert found.schema.equals(schema_of(cls), check_metadata=False)
         assert found.num_rows == (1 if table == "rejects" else 0)
@@ -612,7 +616,7 @@ def test_ctrl_c_comes_back_at_once(tmp_path: Path) -> None:
     dump = write(tmp_path / "d.xml.bz2", pages, per_stream=20)
     root = Path(__file__).resolve().parents[1]
     for workers in ("1", "2"):
-        code = "import signal, sys; sys.path.insert(0, 'tests'); import conftest; from kiltetl.pipelines import cli\n"
+        code = "import signal, sys; from kiltetl.pipelines import cli\n"
         code += "if __name__ == '__main__':\n    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         code += "    sys.exit(cli.main())\n"
         (tmp_path / "run.py").write_text(code)

@@ -4,10 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
+from kiltetl.schemas.reasons import BLEU_BELOW_THRESHOLD, PAGE_NOT_IN_KNOWLEDGE_SOURCE, SOURCE_SENTENCE_MISSING
 from kiltetl.schemas.records import (
-    BLEU_BELOW_THRESHOLD,
-    PAGE_NOT_IN_KNOWLEDGE_SOURCE,
-    SOURCE_SENTENCE_MISSING,
     Evidence,
     Example,
     ExampleOutput,
@@ -19,7 +17,7 @@ from kiltetl.schemas.records import (
     Task,
     TaskMeta,
 )
-from kiltetl.transforms.mapping import Finding, Unmapped, map_example, provenance, section_path
+from kiltetl.transforms.alignment.mapping import Finding, Unmapped, map_example, provenance, section_path
 
 GONE = Unmapped(PAGE_NOT_IN_KNOWLEDGE_SOURCE)
 

@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kiltetl.schemas.errors import EvaluationError
 from kiltetl.transforms.metrics import bootstrap, kilt
-from kiltetl.transforms.metrics.convention import KiltMetric
-from kiltetl.transforms.metrics.kilt import EvaluationError, evaluate
+from kiltetl.transforms.metrics.huggingface import KiltMetric
+from kiltetl.transforms.metrics.kilt import evaluate
 from kiltetl.transforms.metrics.text import common_subsequence, rouge_l, squad_normal, token_f1
 
 

@@ -12,12 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from kiltetl.schemas.errors import EvaluationError
 from kiltetl.transforms.datasets.mkqa import LANGUAGES as LANGUAGES_OF_THE_DATASET
 from kiltetl.transforms.metrics import mkqa
-from kiltetl.transforms.metrics.convention import MkqaMetric
-from kiltetl.transforms.metrics.kilt import EvaluationError
+from kiltetl.transforms.metrics.huggingface import MkqaMetric
 from kiltetl.transforms.metrics.mkqa import evaluate, text_scores, tokens
-from kiltetl.transforms.metrics.summary import summarize_mkqa
+from kiltetl.transforms.reports.scores_table import summarize_mkqa
 
 
 def gold(id: Any, *texts: str | None, language: str = "en", aliases: Any = ()) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kiltetl.transforms.quality import NEAREST, Quality, added
+from kiltetl.transforms.alignment.histogram import NEAREST, Quality, added
 
 
 def test_counts_and_the_closest_to_the_threshold() -> None:

@@ -11,9 +11,6 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-if __name__ == "__main__":
-    import conftest  # noqa: F401  (the import name)
-
 import pyarrow.parquet as pq
 import pytest
 from miniwiki import Page, dump_xml
@@ -32,8 +29,7 @@ TABLES = {"paragraphs": ParagraphRow, "pages": PageRow, "titles": TitleRow, "rej
 def build_example(output: Path) -> str:
     """Run the example build into a folder; what it prints."""
     done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'tests')!r}); import conftest\n"
-         "from kiltetl.pipelines.build import main; sys.exit(main(sys.argv[1:]))",
+        [sys.executable, "-c", "import sys; from kiltetl.pipelines.build import main; sys.exit(main(sys.argv[1:]))",
          str(ROOT / "examples" / "build.toml"), "--output", str(output)],
         capture_output=True, text=True, check=True,
     )  # fmt: skip

@@ -11,17 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kiltetl.schemas.arrow import table_of
-from kiltetl.schemas.records import (
-    DUPLICATE_PAGE,
-    REDIRECT_CYCLE,
-    REDIRECT_TARGET_MISSING,
-    REDIRECT_TO_OTHER_NAMESPACE,
-    Reject,
-    ScannedTitle,
-    TitleRow,
-)
-from kiltetl.transforms.redirects import INDEX_SCHEMA, Located, Resolution, TitleIndex, resolve_titles, title_hash
-from kiltetl.transforms.sites import ENGLISH
+from kiltetl.schemas.reasons import DUPLICATE_PAGE, REDIRECT_CYCLE, REDIRECT_TARGET_MISSING, REDIRECT_TO_OTHER_NAMESPACE
+from kiltetl.schemas.records import Reject, ScannedTitle, TitleRow
+from kiltetl.transforms.wiki.redirects import INDEX_SCHEMA, Located, Resolution, TitleIndex, resolve_titles, title_hash
+from kiltetl.transforms.wiki.sites import ENGLISH
 
 Entry = tuple[int, str, str | None, str | None, int]
 

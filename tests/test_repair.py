@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kiltetl.transforms.repair import (
+from kiltetl.transforms.datasets.detokenize import (
     BRACKETS,
     brackets,
     extracted,

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from kiltetl.transforms.report import render, summarize, terminal_rows
+from kiltetl.transforms.reports.build_page import render
+from kiltetl.transforms.reports.build_summary import summarize, terminal_rows
 
 HISTOGRAM = [1, 0, 0, 0, 0, 0, 0, 0, 0, 2, 3, 0, 0, 0, 0, 0, 0, 0, 0, 6]
 HOSTILE = "<script>alert('x')</script>&\"\u202e\x00\ud800"

@@ -18,9 +18,9 @@ from apache_beam.metrics import Metrics
 from apache_beam.options.pipeline_options import DirectOptions
 from apache_beam.runners.portability.fn_api_runner import fn_runner, worker_handlers
 
-from kiltetl.transforms.dump import DumpError
-from kiltetl.transforms.io import InputError
-from kiltetl.transforms.runner import RunFailed, Workers, advance, beam_options, is_local, local_runner, run, watched
+from kiltetl.schemas.errors import DumpError, InputError, RunFailed
+from kiltetl.transforms.beam.runner import Workers, beam_options, local_runner, run, runs_here
+from kiltetl.transforms.files.progress import advance, watched
 
 # --------------------------------------------------------------------------------------------
 # options
@@ -39,12 +39,12 @@ def test_options_that_beam_does_not_know() -> None:
 
 def test_options_that_beam_knows() -> None:
     options = beam_options(["--runner=DirectRunner", "--direct_num_workers=3", "--job_name", "x"])
-    assert is_local(options)
+    assert runs_here(options)
     assert options.view_as(DirectOptions).direct_num_workers == 3
-    assert is_local(beam_options([]))
-    assert is_local(beam_options(["--runner=FnApiRunner"]))
-    assert not is_local(beam_options(["--runner=DataflowRunner"]))
-    assert not is_local(beam_options(["--runner=FlinkRunner"]))
+    assert runs_here(beam_options([]))
+    assert runs_here(beam_options(["--runner=FnApiRunner"]))
+    assert not runs_here(beam_options(["--runner=DataflowRunner"]))
+    assert not runs_here(beam_options(["--runner=FlinkRunner"]))
 
 
 def test_threads_are_refused() -> None:
@@ -197,9 +197,8 @@ def test_a_process_that_is_killed() -> None:
 
 POOL = """
 import functools, signal, sys
-sys.path.insert(0, "tests")
-import conftest, test_runner
-from kiltetl.transforms.runner import Workers
+import test_runner
+from kiltetl.transforms.beam.runner import Workers
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with Workers(2) as pool:
@@ -208,10 +207,9 @@ if __name__ == "__main__":
 
 GRAPH = """
 import functools, sys
-sys.path.insert(0, "tests")
-import conftest, test_runner
+import test_runner
 import apache_beam as beam
-from kiltetl.transforms.runner import beam_options, run
+from kiltetl.transforms.beam.runner import beam_options, run
 def draw(root):
     root | beam.Create(range(4), reshuffle=True) | beam.Map(functools.partial(test_runner.sleep, {folder!r}))
 run(draw, beam_options([]), 2)
@@ -276,5 +274,5 @@ def test_the_end_of_a_worker_is_not_told_as_a_traceback(capsys: pytest.CaptureFi
 
 @pytest.mark.parametrize("name", ["DirectRunner", "directrunner", "direct", "FnApiRunner", "BundleBasedDirectRunner"])
 def test_every_spelling_of_the_local_runner_is_the_safe_one(name: str) -> None:
-    assert is_local(beam_options([f"--runner={name}"]))
-    assert not is_local(beam_options(["--runner=DataflowRunner"]))
+    assert runs_here(beam_options([f"--runner={name}"]))
+    assert not runs_here(beam_options(["--runner=DataflowRunner"]))

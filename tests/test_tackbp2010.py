@@ -9,8 +9,9 @@ import pytest
 from miniwiki import Page, dump_xml
 
 from kiltetl.pipelines import knowledge_source, tasks
+from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.records import Evidence, Example
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, SkipRow
 from kiltetl.transforms.datasets.tackbp2010 import DATASET, configure, entity_titles
 
 ENTITIES = ['{"kb_idx": "E1", "title": "Simon &amp; Garfunkel"}', "", '{"kb_idx": 2, "title": "new_York", "text": "…"}']

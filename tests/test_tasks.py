@@ -17,23 +17,19 @@ from test_datasets import NOT_RELEASED, RENAMED
 from kiltetl.pipelines import knowledge_source, report, tasks
 from kiltetl.pipelines.tasks import main
 from kiltetl.schemas.arrow import schema_of
-from kiltetl.schemas.records import (
+from kiltetl.schemas.reasons import (
     BLEU_BELOW_THRESHOLD,
     NO_EVIDENCE,
     PAGE_IS_DISAMBIGUATION,
     PAGE_NOT_IN_KNOWLEDGE_SOURCE,
     SOURCE_PAGE_MISSING,
     SOURCE_SENTENCE_MISSING,
-    Evidence,
-    Example,
-    ExampleOutput,
-    Reject,
-    Task,
 )
-from kiltetl.transforms.align import tokens
+from kiltetl.schemas.records import Evidence, Example, ExampleOutput, Reject, Task
+from kiltetl.transforms.alignment.tokens import tokens
 from kiltetl.transforms.datasets import DATASETS
 from kiltetl.transforms.datasets.spec import Dataset
-from kiltetl.transforms.stages import knowledge_source as stages
+from kiltetl.transforms.jobs import knowledge_source as stages
 
 KITE = "A kite is a tethered craft that is held up by the wind."
 BALLOON = "A balloon is a bag that is filled with a gas lighter than air."

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from kiltetl.schemas.records import Namespace, Site
-from kiltetl.transforms.sites import ENGLISH
-from kiltetl.transforms.titles import link_target, normal_title, split_namespace, title_from_url, upper_first
+from kiltetl.transforms.wiki.sites import ENGLISH
+from kiltetl.transforms.wiki.titles import link_target, normal_title, split_namespace, title_from_url, upper_first
 
 WIKTIONARY = Site(
     language="en",

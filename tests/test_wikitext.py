@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from kiltetl.schemas.records import Anchor, ParsedPage, Site
-from kiltetl.transforms.sites import ENGLISH
+from kiltetl.transforms.wiki.sites import ENGLISH
 from kiltetl.transforms.wikitext import Options, assemble, forms, inline, parse_page, renderers, templates
 from kiltetl.transforms.wikitext.convert import convert
 
@@ -637,8 +637,7 @@ def test_guards_are_counted_and_the_rest_of_the_page_is_kept() -> None:
 def test_ampersands_do_not_reach_the_tokenizer() -> None:
     """mwparserfromhell 0.7.2 reads freed memory where an & opens no reference; a debug allocator shows it."""
     code = (
-        "import sys, types; package = types.ModuleType('kiltetl'); package.__path__ = [sys.argv[1]];"
-        "sys.modules['kiltetl'] = package; from kiltetl.transforms.wikitext import parse_page;"
+        "import sys; sys.path.insert(0, sys.argv[1]); from kiltetl.transforms.wikitext import parse_page;"
         "text = '{{T|p=a & b}} [[a|b & c]] [http://e.org/?a=1&b=2 d & e] & [[R&D]] &amp; [f] [[g]] tail';"
         "print(parse_page('P', text).paragraphs[1].text)"
     )

@@ -29,10 +29,12 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from kiltetl.schemas.records import NO_ENTITY, Example
-from kiltetl.transforms.datasets.spec import Dataset, Lines, MalformedRow, Row, SkipRow
-from kiltetl.transforms.mentions import mention_example
-from kiltetl.transforms.titles import normal_title, title_from_url
+from kiltetl.schemas.errors import MalformedRow
+from kiltetl.schemas.reasons import NO_ENTITY
+from kiltetl.schemas.records import Example
+from kiltetl.transforms.datasets.mentions import mention_example
+from kiltetl.transforms.datasets.spec import Dataset, Lines, Row, SkipRow
+from kiltetl.transforms.wiki.titles import normal_title, title_from_url
 
 NO_PAGE: Final = "--NME--"
 SPLITS: Final = {"testa": "validation", "testb": "test"}

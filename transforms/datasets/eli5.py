@@ -18,8 +18,10 @@ and one answer with the web pages found for it::
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kiltetl.schemas.records import NO_ANSWER, Example, ExampleOutput, OutputMeta
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row, SkipRow
+from kiltetl.schemas.errors import MalformedRow
+from kiltetl.schemas.reasons import NO_ANSWER
+from kiltetl.schemas.records import Example, ExampleOutput, OutputMeta
+from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
 
 REMOVED: Final = ("[removed]", "[deleted]")
 

@@ -18,17 +18,11 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Any, Final
 
-from kiltetl.schemas.records import (
-    NO_ANSWER,
-    NOT_ENOUGH_INFO,
-    Evidence,
-    Example,
-    ExampleOutput,
-    ProvenanceMeta,
-    SourcePage,
-)
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row, SkipRow
-from kiltetl.transforms.repair import brackets, treebank
+from kiltetl.schemas.errors import MalformedRow
+from kiltetl.schemas.reasons import NO_ANSWER, NOT_ENOUGH_INFO
+from kiltetl.schemas.records import Evidence, Example, ExampleOutput, ProvenanceMeta, SourcePage
+from kiltetl.transforms.datasets.detokenize import brackets, treebank
+from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
 
 LABELS: Final = ("SUPPORTS", "REFUTES")
 

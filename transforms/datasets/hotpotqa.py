@@ -21,9 +21,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from kiltetl.schemas.records import NO_ANSWER, Evidence, Example, ExampleOutput, SourcePage, TaskMeta
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row, SkipRow
-from kiltetl.transforms.repair import extracted, references
+from kiltetl.schemas.errors import MalformedRow
+from kiltetl.schemas.reasons import NO_ANSWER
+from kiltetl.schemas.records import Evidence, Example, ExampleOutput, SourcePage, TaskMeta
+from kiltetl.transforms.datasets.detokenize import extracted, references
+from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
 
 
 def read(row: Row) -> Iterator[Example]:

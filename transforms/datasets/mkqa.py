@@ -12,8 +12,9 @@ null for "No Answer"::
 from collections.abc import Iterator
 from typing import Any, Final
 
+from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.records import Example, ExampleOutput, OutputMeta, TaskMeta
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row
+from kiltetl.transforms.datasets.spec import Dataset, Row
 
 _LANGUAGES = "ar da de en es fi fr he hu it ja km ko ms nl no pl pt ru sv th tr vi zh_cn zh_hk zh_tw"
 LANGUAGES: Final = tuple(_LANGUAGES.split())

@@ -17,17 +17,12 @@ An original row has ``document_tokens`` (``{"token": "<P>", "html_token": true, 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from kiltetl.schemas.records import (
-    NO_SHORT_ANSWER,
-    SHORT_ANSWER_TOO_LONG,
-    Evidence,
-    Example,
-    ExampleOutput,
-    ProvenanceMeta,
-)
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row, SkipRow
-from kiltetl.transforms.repair import is_tag_token, quotes, spaces
-from kiltetl.transforms.titles import normal_title, title_from_url
+from kiltetl.schemas.errors import MalformedRow
+from kiltetl.schemas.reasons import NO_SHORT_ANSWER, SHORT_ANSWER_TOO_LONG
+from kiltetl.schemas.records import Evidence, Example, ExampleOutput, ProvenanceMeta
+from kiltetl.transforms.datasets.detokenize import is_tag_token, quotes, spaces
+from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.wiki.titles import normal_title, title_from_url
 
 MAX_TOKENS: Final = 5
 

@@ -23,10 +23,6 @@ class SkipRow(Exception):
         self.reason = reason
 
 
-class MalformedRow(Exception):
-    """Raised by ``read`` for a row that is not what the dataset's format says; it becomes a reject."""
-
-
 @dataclass(frozen=True, slots=True)
 class Dataset:
     """One dataset of the benchmark.

@@ -18,11 +18,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from kiltetl.schemas.records import NEGATIVE_EXAMPLE, Evidence, Example, ExampleOutput, TaskMeta
-from kiltetl.transforms.datasets.spec import Dataset, Lines, MalformedRow, Row, SkipRow
-from kiltetl.transforms.properties import PROPERTY_LABELS, property_labels
-from kiltetl.transforms.repair import spaces
-from kiltetl.transforms.stable import SEED, stable_id, stable_share
+from kiltetl.schemas.errors import MalformedRow
+from kiltetl.schemas.reasons import NEGATIVE_EXAMPLE
+from kiltetl.schemas.records import Evidence, Example, ExampleOutput, TaskMeta
+from kiltetl.transforms.datasets.detokenize import spaces
+from kiltetl.transforms.datasets.hashing import SEED, stable_id, stable_share
+from kiltetl.transforms.datasets.spec import Dataset, Lines, Row, SkipRow
+from kiltetl.transforms.datasets.wikidata import PROPERTY_LABELS, property_labels
 
 SEPARATOR: Final = " [SEP] "
 SHARES: Final = {"train": 84, "validation": 12, "test": 24}

@@ -20,11 +20,13 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
-from kiltetl.schemas.records import NO_ENTITY, Example
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row, SkipRow
-from kiltetl.transforms.mentions import mention_example
-from kiltetl.transforms.repair import references
-from kiltetl.transforms.titles import normal_title
+from kiltetl.schemas.errors import MalformedRow
+from kiltetl.schemas.reasons import NO_ENTITY
+from kiltetl.schemas.records import Example
+from kiltetl.transforms.datasets.detokenize import references
+from kiltetl.transforms.datasets.mentions import mention_example
+from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.wiki.titles import normal_title
 
 UNLINKED: Final = ("", "-1")
 

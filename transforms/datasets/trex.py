@@ -26,20 +26,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-from kiltetl.schemas.records import (
-    NO_FACT,
-    RARE_RELATION,
-    TOO_MANY_PROVENANCES,
-    Evidence,
-    Example,
-    ExampleOutput,
-    OutputMeta,
-    TaskMeta,
-)
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row, SkipRow
-from kiltetl.transforms.properties import PROPERTY_LABELS, property_labels
-from kiltetl.transforms.repair import spaces
-from kiltetl.transforms.stable import SEED, stable_share
+from kiltetl.schemas.errors import MalformedRow
+from kiltetl.schemas.reasons import NO_FACT, RARE_RELATION, TOO_MANY_PROVENANCES
+from kiltetl.schemas.records import Evidence, Example, ExampleOutput, OutputMeta, TaskMeta
+from kiltetl.transforms.datasets.detokenize import spaces
+from kiltetl.transforms.datasets.hashing import SEED, stable_share
+from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.datasets.wikidata import PROPERTY_LABELS, property_labels
 
 MAX_PROVENANCES: Final = 20
 MIN_FACTS: Final = 1_000

@@ -13,10 +13,12 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from kiltetl.schemas.records import NO_ANSWER, NO_PAGE, Evidence, Example, ExampleOutput, OutputMeta
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row, SkipRow
-from kiltetl.transforms.repair import references, spaces
-from kiltetl.transforms.titles import normal_title, title_from_url
+from kiltetl.schemas.errors import MalformedRow
+from kiltetl.schemas.reasons import NO_ANSWER, NO_PAGE
+from kiltetl.schemas.records import Evidence, Example, ExampleOutput, OutputMeta
+from kiltetl.transforms.datasets.detokenize import references, spaces
+from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.wiki.titles import normal_title, title_from_url
 
 # the English Wikipedia, and that in simple English, whose pages have the same titles
 _ENGLISH = re.compile(r"\s*(?:https?:)?(?://)?(?:(?:www|en|simple)\.)?(?:m\.)?wikipedia\.org/", re.IGNORECASE)

@@ -21,9 +21,10 @@ same after a random part, without the last letter of the document (``…_Kite_(t
 
 from collections.abc import Iterator
 
-from kiltetl.schemas.records import NO_ENTITY, Example
+from kiltetl.schemas.reasons import NO_ENTITY
+from kiltetl.schemas.records import Example
 from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
-from kiltetl.transforms.mentions import annotated_example, annotation_rows, entity, split_of, text_file
+from kiltetl.transforms.datasets.wned_format import annotated_example, annotation_rows, entity, split_of, text_file
 
 
 def read(row: Row) -> Iterator[Example]:

@@ -17,10 +17,12 @@ A turn in which the wizard chose no sentence has ``{}`` or ``{"no_passages_used"
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from kiltetl.schemas.records import NO_PASSAGE, Evidence, Example, ExampleOutput
-from kiltetl.transforms.datasets.spec import Dataset, MalformedRow, Row, SkipRow
-from kiltetl.transforms.repair import spaces
-from kiltetl.transforms.stable import stable_id
+from kiltetl.schemas.errors import MalformedRow
+from kiltetl.schemas.reasons import NO_PASSAGE
+from kiltetl.schemas.records import Evidence, Example, ExampleOutput
+from kiltetl.transforms.datasets.detokenize import spaces
+from kiltetl.transforms.datasets.hashing import stable_id
+from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
 
 NO_CHOICE: Final = "no_passages_used"
 

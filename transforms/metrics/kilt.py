@@ -25,6 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from kiltetl.schemas import VERSION
+from kiltetl.schemas.errors import EvaluationError, MalformedRecord
 from kiltetl.schemas.records import KiltScore
 from kiltetl.transforms.metrics.bootstrap import Statistic
 from kiltetl.transforms.metrics.text import best_rouge_l, squad_normal, squad_tokens, token_f1, without_punctuation
@@ -60,14 +61,6 @@ NULL_ANSWER: Final = "predictions whose answer is null"
 NOT_TEXT: Final = "predictions whose answer is no text and was read as one"
 NULL_PAGE: Final = "records with a page whose wikipedia_id is null"
 EXTRA: Final = "predictions for ids that are not in the gold file, left out"
-
-
-class EvaluationError(ValueError):
-    """Gold or predictions cannot be scored; the message names the ids and says what to do."""
-
-
-class MalformedRecord(EvaluationError):
-    """One record breaks the format; it is the last one that was read."""
 
 
 @dataclass(frozen=True)

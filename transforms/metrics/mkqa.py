@@ -23,8 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from kiltetl.schemas import VERSION
+from kiltetl.schemas.errors import EvaluationError, MalformedRecord
 from kiltetl.schemas.records import MkqaScore
-from kiltetl.transforms.metrics.kilt import EvaluationError, MalformedRecord, refuse
+from kiltetl.transforms.metrics.kilt import refuse
 from kiltetl.transforms.metrics.text import token_f1, without_punctuation
 
 Record: TypeAlias = Mapping[str, Any]

@@ -40,8 +40,8 @@ from functools import lru_cache
 from typing import Literal
 
 from kiltetl.schemas.records import ParsedPage, Site
-from kiltetl.transforms.sites import ENGLISH
-from kiltetl.transforms.titles import upper_first
+from kiltetl.transforms.wiki.sites import ENGLISH
+from kiltetl.transforms.wiki.titles import upper_first
 from kiltetl.transforms.wikitext import assemble, cut, inline, renderers
 from kiltetl.transforms.wikitext.assemble import remnants
 from kiltetl.transforms.wikitext.languages import DISAMBIGUATION_TEMPLATES

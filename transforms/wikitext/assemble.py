@@ -5,7 +5,8 @@ import html.entities
 import re
 from typing import Final
 
-from kiltetl.schemas.records import REMNANTS, Anchor, Paragraph
+from kiltetl.schemas.reasons import REMNANTS
+from kiltetl.schemas.records import Anchor, Paragraph
 from kiltetl.transforms.wikitext.inline import Linker
 from kiltetl.transforms.wikitext.marks import EDGE, HEADING, HOLE, LABEL, LINK, LINK_END
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Final
 
 from kiltetl.schemas.records import Site
-from kiltetl.transforms.sites import namespace_keys
+from kiltetl.transforms.wiki.sites import namespace_keys
 from kiltetl.transforms.wikitext.languages import CATEGORY_NAMES, FILE_NAMES, LANGUAGE_CODES, words
 from kiltetl.transforms.wikitext.marks import CONTROL_BYTES, CONTROLS, EDGE, GONE, HOLE, literal
 

@@ -15,7 +15,7 @@ from mwparserfromhell.nodes import ExternalLink, Node, Wikilink
 from mwparserfromhell.parser import Parser
 
 from kiltetl.schemas.records import Site
-from kiltetl.transforms.titles import link_target, normal_title, split_namespace
+from kiltetl.transforms.wiki.titles import link_target, normal_title, split_namespace
 from kiltetl.transforms.wikitext.languages import (
     ANY_CASE_SWITCHES,
     DEFAULT_LINK_TRAIL,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from kiltetl.schemas.records import Site
-from kiltetl.transforms.titles import upper_first
+from kiltetl.transforms.wiki.titles import upper_first
 from kiltetl.transforms.wikitext.convert import convert, grouped, number_in
 from kiltetl.transforms.wikitext.forms import FORMS, LANGUAGE_NAMES, NO_TEXT, NO_TEXT_PREFIXES, NO_TEXT_SUFFIXES
 from kiltetl.transforms.wikitext.languages import words

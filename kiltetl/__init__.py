@@ -1,0 +1,1 @@
+"""KILT and MKQA on any Wikipedia dump."""

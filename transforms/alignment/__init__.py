@@ -1,0 +1,1 @@
+"""Where in a page a text stands: tokens, BLEU, the exact search, and what becomes of the findings."""

@@ -1,0 +1,1 @@
+"""Jobs as Beam transforms, and the runner."""

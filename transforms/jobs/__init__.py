@@ -1,0 +1,1 @@
+"""Jobs: work from files to files, without Beam."""

@@ -1,0 +1,220 @@
+"""The files of a dataset to examples, as a stream, however the dataset holds its rows.
+
+A dataset whose records are made of several rows is read in two steps: each file's examples are dealt
+out over buckets by a hash of their key, in the staging folder; then each bucket, small enough to be
+held, is put together. Nothing is shuffled by the runner.
+"""
+
+import json
+import posixpath
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Any, Final
+
+from kiltetl.schemas.arrow import misfit, record_of
+from kiltetl.schemas.errors import InputError, MalformedRow
+from kiltetl.schemas.reasons import MALFORMED_RECORD, OTHER_SPLIT
+from kiltetl.schemas.records import Example, SourcePage
+from kiltetl.transforms.datasets.hashing import stable_share
+from kiltetl.transforms.datasets.spec import Dataset, SkipRow
+from kiltetl.transforms.files.paths import FileInfo, exists, folder_of, join
+from kiltetl.transforms.files.progress import advance
+from kiltetl.transforms.files.rows import BadRow, read_lines, read_rows
+from kiltetl.transforms.files.streams import read_text, replacing
+
+BUCKET_BYTES = 64 << 20  # of the files' own bytes, for a dataset whose rows are merged
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A row (or key) that gives no example: by a rule (``skip``), or for it is malformed."""
+
+    row: int
+    reason: str
+    detail: str
+    skip: bool
+
+
+Read = Sequence[Example] | Refused
+
+
+def read_source(dataset: Dataset, path: str) -> Iterator[Read]:
+    """For each row of a file its examples, or why it has none."""
+    for number, row in _rows(dataset, path):
+        if isinstance(row, BadRow):
+            yield Refused(number, MALFORMED_RECORD, row.detail, skip=False)
+            continue
+        try:
+            if not isinstance(row, Mapping):
+                raise MalformedRow(f"the row is a {type(row).__name__}, not an object")
+            yield [_checked(example) for example in dataset.read(row)]
+        except SkipRow as skip:
+            yield Refused(number, skip.reason, "", skip=True)
+        except _BREAKS as error:
+            yield Refused(number, MALFORMED_RECORD, _problem(error), skip=False)
+
+
+_BREAKS: Final = (MalformedRow, KeyError, IndexError, TypeError, ValueError, AttributeError)
+
+
+def _problem(error: Exception) -> str:
+    """What is wrong with a row of which an adapter raised this."""
+    if isinstance(error, KeyError):
+        return f"no field {error}"
+    if isinstance(error, (TypeError, AttributeError)):
+        return f"a field of another type than expected ({error})"
+    return str(error)
+
+
+def _checked(example: Example) -> Example:
+    """The example, if each of its values is of its type; MalformedRow names what is not."""
+    found = misfit(example)
+    if found is not None:
+        raise MalformedRow(f"the example's {found}")
+    return example
+
+
+def _rows(dataset: Dataset, path: str) -> Iterator[tuple[int, Any]]:
+    if dataset.source != "text":
+        rows = read_rows(path, dataset.source, dataset.items, advance)
+    else:
+        assert dataset.parse is not None, "a dataset of text has a parse"
+        rows = enumerate(_parsed(dataset, path), 1)
+    if dataset.companion is None:
+        yield from rows
+        return
+    last: tuple[str, str | None] = ("", None)
+    for number, row in rows:
+        try:
+            name = _companion(path, dataset.companion(row))
+        except (KeyError, ValueError, TypeError) as error:
+            yield number, BadRow(f"no file beside it can be named for this row ({error})")
+            continue
+        if name != last[0]:
+            last = (name, read_text(name) if exists(name) else None)
+        yield number, row if last[1] is None else {**row, "text": last[1]}
+
+
+def _parsed(dataset: Dataset, path: str) -> Iterator[Any]:
+    assert dataset.parse is not None
+    try:
+        yield from dataset.parse(read_lines(path, advance))
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _companion(path: str, name: str) -> str:
+    """Path of a file beside a source file; ValueError if it leaves the folder above that file's."""
+    parts = posixpath.normpath(name).split("/")
+    if posixpath.isabs(name) or "\\" in name or "\0" in name or parts[:2] == ["..", ".."]:
+        raise ValueError(f"{name!r} leads out of the dataset's folder")
+    return join(folder_of(path), *posixpath.normpath(name).split("/"))
+
+
+def check_format(dataset: Dataset, path: str, rows: int = 20) -> None:
+    """InputError if not one of the first rows of a file is what the dataset's rows look like."""
+    problem: Refused | None = None
+    try:
+        for number, read in enumerate(read_source(dataset, path)):
+            if not isinstance(read, Refused) or read.skip:
+                return
+            problem = problem or read
+            if number + 1 == rows:
+                break
+    except InputError as error:
+        raise InputError(f"{error}; expected {expected_format(dataset)}") from None
+    if problem is None:
+        raise InputError(f"{path}: holds no record; expected {expected_format(dataset)}")
+    raise InputError(f"{path}, record {problem.row}: {problem.detail}; expected {expected_format(dataset)}")
+
+
+def read_pages(dataset: Dataset, number: int, row: Any) -> Sequence[SourcePage] | Refused:
+    """The pages of a row of the dataset's evidence files, or why it has none."""
+    assert dataset.read_evidence is not None
+    try:
+        if isinstance(row, BadRow):
+            raise MalformedRow(row.detail)
+        return list(dataset.read_evidence(row))
+    except _BREAKS as error:
+        detail = f"no page of {dataset.name}'s: {_problem(error)}"
+        return Refused(number, MALFORMED_RECORD, detail, skip=False)
+
+
+def check_evidence(dataset: Dataset, path: str, rows: int = 20) -> None:
+    """InputError if not one of the first rows of an evidence file is what the dataset's are."""
+    expected = f"expected {dataset.name}'s evidence, one JSON object a line, such as {dataset.evidence_example}"
+    problem: Refused | None = None
+    try:
+        for number, row in islice(read_rows(path), rows):
+            found = read_pages(dataset, number, row)
+            if not isinstance(found, Refused):
+                return
+            problem = problem or found
+    except InputError as error:
+        raise InputError(f"{error}; {expected}") from None
+    if problem is not None:
+        raise InputError(f"{path}, record {problem.row}: {problem.detail}; {expected}")
+
+
+def expected_format(dataset: Dataset) -> str:
+    """What a file of the dataset looks like, for an error."""
+    form = {"jsonl": "one JSON object a line", "json": "a JSON list of objects", "text": "text"}[dataset.source]
+    return f"{dataset.name}'s format, {form}, such as {dataset.row_example}"
+
+
+def of_split(dataset: Dataset, split: str, read: Read) -> Read:
+    """Only what belongs to the split, for a dataset that is split by ``split_of``."""
+    if dataset.split_of is None or isinstance(read, Refused):
+        return read
+    mine = [example for example in read if dataset.split_of(example) == split]
+    return mine if mine or not read else Refused(0, OTHER_SPLIT, "", skip=True)
+
+
+# --------------------------------------------------------------------------------------------
+# datasets whose rows are merged
+
+
+def bucket_count(sources: Sequence[FileInfo]) -> int:
+    """Number of buckets: by the input alone, so that the shards are."""
+    return max(1, -(-sum(info.size for info in sources) // BUCKET_BYTES))
+
+
+def deal_out(dataset: Dataset, path: str, pieces: Sequence[str]) -> tuple[Counter[str], list[tuple[int, Refused]]]:
+    """Write a file's examples, each to the piece that its key falls to; counts, and malformed rows."""
+    assert dataset.key is not None
+    counts: Counter[str] = Counter()
+    refused: list[tuple[int, Refused]] = []
+    with ExitStack() as stack:
+        streams = [stack.enter_context(replacing(piece)) for piece in pieces]
+        for read in read_source(dataset, path):
+            counts["read"] += 1
+            if isinstance(read, Refused):
+                counts[f"skipped:{read.reason}" if read.skip else f"rejected:{read.reason}"] += 1
+                if not read.skip:
+                    refused.append((counts["read"], read))
+                continue
+            counts["used"] += 1
+            for example in read:
+                key = dataset.key(example)
+                line = json.dumps([key, asdict(example)], ensure_ascii=False, separators=(",", ":"))
+                streams[int(stable_share(key) * len(streams))].write(line.encode() + b"\n")
+                counts["dealt"] += 1
+    return counts, refused
+
+
+def merged(dataset: Dataset, pieces: Sequence[str]) -> Iterator[tuple[int, Read]]:
+    """(number of examples merged, what they gave) for each key of a bucket, in order of first appearance."""
+    assert dataset.merge is not None
+    together: dict[str, list[Example]] = {}
+    for piece in pieces:
+        for _, row in read_rows(piece):
+            key, values = row
+            together.setdefault(key, []).append(record_of(Example, values))
+    for number, examples in enumerate(together.values(), 1):
+        try:
+            yield len(examples), list(dataset.merge(examples))
+        except SkipRow as skip:
+            yield len(examples), Refused(number, skip.reason, "", skip=True)

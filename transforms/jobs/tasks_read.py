@@ -1,0 +1,84 @@
+"""The first reading of a task: its examples, what they point at, and the dataset's own evidence files."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from kiltetl.schemas.records import Reject
+from kiltetl.transforms.files.paths import basename
+from kiltetl.transforms.files.progress import advance
+from kiltetl.transforms.files.rows import read_rows
+from kiltetl.transforms.files.shards import ShardWriter
+from kiltetl.transforms.files.streams import read_json, write_json
+from kiltetl.transforms.jobs.examples import Read, Refused, deal_out, merged, of_split, read_pages, read_source
+from kiltetl.transforms.jobs.tasks_job import Ref, Request, TaskJob
+
+GROUPS = "groups.json"
+
+
+def gather_file(job: TaskJob, number: int) -> None:
+    """First step for a dataset whose rows are merged: one file's examples to the buckets."""
+    info = job.sources[number]
+    pieces = [job.staged(f"piece-{bucket:05d}-{number:05d}.jsonl") for bucket in range(job.parts)]
+    counts, refused = deal_out(job.dataset, info.path, pieces)
+    with ShardWriter(job.staged(f"gather-rejects-{number:05d}.parquet"), Reject) as rejects:
+        for row, one in refused:
+            rejects.write(Reject(job.stage, f"{basename(info.path)}:{row}", one.reason, one.detail))
+    write_json(job.staged(f"gather-{number:05d}.json"), dict(counts))
+
+
+def read_part(job: TaskJob, part: int) -> Iterator[tuple[int, Read]]:
+    """(rows or examples taken in, what they gave) of a part: a source file, or a bucket of merged examples."""
+    if job.dataset.key is None:
+        for read in read_source(job.dataset, job.sources[part].path):
+            yield 1, of_split(job.dataset, job.split, read)
+    else:
+        dataset = job.dataset
+        if dataset.settle is not None:
+            dataset = dataset.settle(dataset, read_json(job.staged(GROUPS)))
+        for count, read in merged(dataset, _pieces(job, part)):
+            yield count, of_split(dataset, job.split, read)
+
+
+def count_groups(job: TaskJob, part: int) -> Counter[str]:
+    """The numbers that the merged examples of a bucket count for, by name."""
+    assert job.dataset.group is not None
+    counts: Counter[str] = Counter()
+    for _, read in merged(job.dataset, _pieces(job, part)):
+        for name, number in map(job.dataset.group, () if isinstance(read, Refused) else read):
+            counts[name] += number
+    return counts
+
+
+def _pieces(job: TaskJob, part: int) -> list[str]:
+    return [job.staged(f"piece-{part:05d}-{number:05d}.jsonl") for number in range(len(job.sources))]
+
+
+def requests(job: TaskJob, part: int) -> Iterator[Request]:
+    """The evidence that a part's examples name, with where it stands."""
+    position = 0
+    for _, read in read_part(job, part):
+        for example in () if isinstance(read, Refused) else read:
+            for number, output in enumerate(example.outputs):
+                for place, evidence in enumerate(output.evidence or ()):
+                    yield Request(Ref(part, position, number, place), evidence)
+            position += 1
+
+
+def read_evidence(job: TaskJob, number: int, needed: frozenset[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """(key, sentences) of the pages that are needed of one of the dataset's evidence files."""
+    info = job.evidence[number]
+    rows = 0
+    with ShardWriter(job.staged(f"evidence-rejects-{number:05d}.parquet"), Reject) as rejects:
+        for rows, row in read_rows(info.path, report=advance):
+            pages = read_pages(job.dataset, rows, row)
+            if isinstance(pages, Refused):
+                name = f"{basename(info.path)}:{rows}"
+                rejects.write(Reject(f"{job.stage}/evidence", name, pages.reason, pages.detail))
+                continue
+            yield from ((page.key, page.sentences) for page in pages if page.key in needed)
+    write_json(job.staged(f"evidence-{number:05d}.json"), {"read": rows, "malformed": rejects.count})
+
+
+def example_ids(job: TaskJob, part: int) -> set[str]:
+    """Ids of the examples of a part."""
+    return {example.id for _, read in read_part(job, part) if not isinstance(read, Refused) for example in read}

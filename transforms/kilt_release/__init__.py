@@ -1,0 +1,1 @@
+"""The released files of KILT: records in their form, and back."""

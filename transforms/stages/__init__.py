@@ -1,1 +1,0 @@
-"""Beam composites: each counts, calls the pure modules and writes its own shards."""

@@ -1,0 +1,1 @@
+"""A wiki: its dump, its titles and redirects, what it says of itself."""
