@@ -48,7 +48,11 @@ FLOORS = {
 }  # fmt: skip
 PURE = tuple(FLOORS)[: tuple(FLOORS).index("transforms.files")]
 BEAM_USERS = ("transforms.beam", "pipelines", "transforms.files.paths")
-SHARED_PIPELINES = ("kiltetl.pipelines.arguments", "kiltetl.pipelines.console")  # what every command may use
+SHARED_PIPELINES = (
+    "kiltetl.pipelines.arguments",
+    "kiltetl.pipelines.console",
+    "kiltetl.pipelines.launch",
+)  # what every command may use
 COLLECTING_PIPELINES = ("kiltetl.pipelines.build", "kiltetl.pipelines.cli", "kiltetl.pipelines.config")
 MOST_LINES = 500
 LONGER = {

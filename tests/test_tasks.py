@@ -203,7 +203,7 @@ def test_what_is_mapped_is_not_mapped_again(
 ) -> None:
     questions = write_json(tmp_path / "q.json", ROWS)
     first = run("hotpotqa", "dev", questions, source, tmp_path / "out")
-    monkeypatch.setattr(tasks, "run", None)  # would fail, were the graph run again
+    monkeypatch.setattr(tasks, "launch", None)  # would fail, were the graph run again
     assert run("hotpotqa", "dev", questions, source, tmp_path / "out") == first
     monkeypatch.undo()
     write_json(questions, ROWS[:2])
