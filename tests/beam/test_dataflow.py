@@ -20,6 +20,7 @@ from apache_beam.transforms.environments import SubprocessSDKEnvironment
 
 from kiltetl.pipelines import knowledge_source, tasks
 from kiltetl.transforms.beam.runner import beam_options, run
+from kiltetl.transforms.jobs.knowledge_source import KnowledgeSourceJob
 from tests.support.checkout import ROOT
 from tests.support.dataflow import submitted
 from tests.support.miniwiki import Page, dump_xml, multistream
@@ -42,25 +43,29 @@ def dump(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def source_job(dump: Path, tmp_path: Path) -> knowledge_source.Job:
+def source_job(dump: Path, tmp_path: Path) -> KnowledgeSourceJob:
     return knowledge_source.plan(knowledge_source.Settings((str(dump),), str(tmp_path / "ks"), part_bytes=1 << 10))
 
 
 @pytest.fixture
-def task_job(source_job: knowledge_source.Job, tmp_path: Path) -> Any:
+def task_job(source_job: KnowledgeSourceJob, tmp_path: Path) -> Any:
     (tmp_path / "q.json").write_text(json.dumps([QUESTION]))
     run(partial(knowledge_source.build, job=source_job), beam_options([]))
     settings = tasks.Settings(
-        "hotpotqa", "train", (str(tmp_path / "q.json"),), str(tmp_path / "tasks"), knowledge_source=source_job.output
+        "hotpotqa",
+        "train",
+        (str(tmp_path / "q.json"),),
+        str(tmp_path / "tasks"),
+        knowledge_source=source_job.staging.output,
     )
     return tasks.plan(settings)
 
 
-def test_knowledge_source_is_submitted_offline(source_job: knowledge_source.Job) -> None:
+def test_knowledge_source_is_submitted_offline(source_job: KnowledgeSourceJob) -> None:
     assert submitted(partial(knowledge_source.build, job=source_job)) == [
         "Parts", "Files", "HashInput", "ScanTitles", "ResolveTitles", "ParsePages", "Publish",
     ]  # fmt: skip
-    assert not Path(source_job.output).exists()
+    assert not Path(source_job.staging.output).exists()
 
 
 def test_tasks_are_submitted_offline(task_job: Any) -> None:
@@ -71,7 +76,7 @@ def test_tasks_are_submitted_offline(task_job: Any) -> None:
     assert not Path(task_job.output).exists()
 
 
-def test_one_graph_is_what_the_parts_are_locally(source_job: knowledge_source.Job, dump: Path, tmp_path: Path) -> None:
+def test_one_graph_is_what_the_parts_are_locally(source_job: KnowledgeSourceJob, dump: Path, tmp_path: Path) -> None:
     """The whole graph of a cluster, run in one go, writes the bytes that parts run one by one write."""
     run(partial(knowledge_source.build, job=source_job), beam_options([]))
     settings = knowledge_source.Settings((str(dump),), str(tmp_path / "parts"), part_bytes=1 << 10)
@@ -90,7 +95,7 @@ def test_make_dataflow_says_what_it_would_run() -> None:
     ) in made.stdout
 
 
-def test_workers_need_only_the_staged_source_distribution(source_job: knowledge_source.Job, tmp_path: Path) -> None:
+def test_workers_need_only_the_staged_source_distribution(source_job: KnowledgeSourceJob, tmp_path: Path) -> None:
     """Beam packs the checkout as for Dataflow; workers run from that alone, in an environment of their own."""
     options = PipelineOptions([f"--setup_file={ROOT / 'setup.py'}"])
     Stager.create_job_resources(options, temp_dir=str(tmp_path), log_submission_env_dependencies=False)
@@ -120,6 +125,10 @@ def test_workers_need_only_the_staged_source_distribution(source_job: knowledge_
     runner = fn_runner.FnApiRunner(default_environment=SubprocessSDKEnvironment.from_command_string(command))
     with beam.Pipeline(runner=runner) as pipeline:
         knowledge_source.build(pipeline, source_job)
-    rows = [row for path in Path(source_job.output).glob("pages-*.parquet") for row in pq.read_table(path).to_pylist()]
+    rows = [
+        row
+        for path in Path(source_job.staging.output).glob("pages-*.parquet")
+        for row in pq.read_table(path).to_pylist()
+    ]
     assert len(rows) == 40
     assert log.exists()

@@ -20,6 +20,7 @@ from kiltetl.transforms.datasets.mentions import MAX_TOKENS
 from kiltetl.transforms.entity_links import anchor_id, anchor_task, split_of_page
 from kiltetl.transforms.files.locks import locked
 from kiltetl.transforms.jobs import entity_links as stages
+from kiltetl.transforms.jobs import staging
 from tests.support.dataflow import submitted
 from tests.support.miniwiki import Page, dump_xml, multistream
 
@@ -181,7 +182,7 @@ def test_one_shard_a_shard_and_the_same_bytes_however_they_are_made(source: Path
 def test_a_run_goes_on_where_it_was(source: Path, tmp_path: Path) -> None:
     job = anchors.plan(anchors.Settings(str(source), str(tmp_path / "out"), 0.3))
     LinkAnchors(job)._link(1)
-    marker = Path(job.staged("part", 1, "json"))
+    marker = Path(job.staging.path("part-00001.json"))
     before = marker.stat().st_mtime_ns, Path(job.staged("train", 1)).stat().st_mtime_ns
     LinkAnchors(job)._link(1)
     assert before == (marker.stat().st_mtime_ns, Path(job.staged("train", 1)).stat().st_mtime_ns)
@@ -197,7 +198,7 @@ def test_a_run_goes_on_where_it_was(source: Path, tmp_path: Path) -> None:
 def test_a_run_that_dies_while_it_publishes_goes_on(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int
 ) -> None:
-    move, done = stages.move, []
+    move, done = staging.move, []
 
     def die(path: str, target: str) -> None:
         if "-of-" in target:
@@ -206,7 +207,7 @@ def test_a_run_that_dies_while_it_publishes_goes_on(
             done.append(target)
         move(path, target)
 
-    monkeypatch.setattr(stages, "move", die)
+    monkeypatch.setattr(staging, "move", die)
     given = ["--knowledge-source", str(source), "--output", str(tmp_path / "out"), "--quiet", "--dev-share", "0.3"]
     assert anchors.main(given) == 1
     assert len(done) == moves
@@ -248,7 +249,7 @@ def test_two_runs_into_one_folder(source: Path, tmp_path: Path, capsys: pytest.C
 def test_damaged_work_means_not_done(source: Path, tmp_path: Path, name: str, suffix: str, left: bytes | None) -> None:
     job = anchors.plan(anchors.Settings(str(source), str(tmp_path / "out"), 0.3))
     counts = LinkAnchors(job)._link(1)
-    damaged = Path(job.staged(name, 1, suffix))
+    damaged = Path(job.staging.path(f"{name}-00001.{suffix}"))
     whole = damaged.read_bytes()
     if left is None:
         damaged.unlink()

@@ -20,7 +20,7 @@ import pytest
 from kiltetl.pipelines import knowledge_source
 from kiltetl.pipelines.knowledge_source import dump_date, main
 from kiltetl.schemas.arrow import schema_of
-from kiltetl.schemas.manifests import TABLES
+from kiltetl.schemas.manifests import INDEX, TABLES
 from kiltetl.schemas.reasons import (
     DUPLICATE_PAGE,
     MALFORMED_PAGE,
@@ -37,6 +37,7 @@ from kiltetl.transforms.files.locks import locked
 from kiltetl.transforms.files.paths import expand
 from kiltetl.transforms.files.shards import map_arrow
 from kiltetl.transforms.jobs import knowledge_source as stages
+from kiltetl.transforms.jobs import staging
 from tests.support.checkout import ENVIRONMENT
 from tests.support.miniwiki import Page, dump_xml, multistream
 from tests.support.small_wiki import PAGES, write
@@ -282,8 +283,8 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     settings = knowledge_source.Settings((str(dump),), str(tmp_path / "ks"), part_bytes=1 << 15)
     job = knowledge_source.plan(settings)
     for part in job.parts:
-        stages.scan_part(part, job.staging)
-    stages.resolve(job.parts, job.staging)
+        stages.scan_part(job, part)
+    stages.resolve(job)
     assert len(job.parts) > 2
     monkeypatch.setattr(stages, "resolve_titles", None)  # would fail, were it called again
     knowledge_source.execute(settings, knowledge_source.Console(quiet=True))
@@ -302,14 +303,14 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
         f"k.execute(k.Settings(({str(dump)!r},), {str(tmp_path / 'ks')!r}, part_bytes=1 << 18), k.Console(quiet=True))"
     )
     process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=ENVIRONMENT)
-    staging = tmp_path / "ks" / ".kiltetl-staging"
+    left = tmp_path / "ks" / ".kiltetl-staging-knowledge-source"
     deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and len(list(staging.glob("parse-*.json"))) < 2:
+    while time.monotonic() < deadline and len(list(left.glob("parse-*.json"))) < 2:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
     parts = len(stages.plan_parts(expand([str(dump)]), 1 << 18))
-    finished = sorted(staging.glob("parse-*.json"))
+    finished = sorted(left.glob("parse-*.json"))
     assert 2 <= len(finished) < parts
     for name in ("ks", "fresh"):
         settings = knowledge_source.Settings((str(dump),), str(tmp_path / name), part_bytes=1 << 18)
@@ -323,7 +324,7 @@ def test_a_run_that_dies_while_it_publishes_goes_on(
 ) -> None:
     dump = write(tmp_path / "d.xml.bz2")
     fresh = run(dump, tmp_path / "fresh")
-    move, done = stages.move, []
+    move, done = staging.move, []
 
     def die(source: str, target: str) -> None:
         if Path(target).parent == tmp_path / "ks":
@@ -332,7 +333,7 @@ def test_a_run_that_dies_while_it_publishes_goes_on(
             done.append(target)
         move(source, target)
 
-    monkeypatch.setattr(stages, "move", die)
+    monkeypatch.setattr(staging, "move", die)
     assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 1
     assert len(done) == moves
     monkeypatch.undo()
@@ -347,11 +348,11 @@ def test_a_damaged_marker_means_not_done(tmp_path: Path, marker: str, damage: st
     run(dump, tmp_path / "fresh")
     settings = knowledge_source.Settings((str(dump),), str(tmp_path / "ks"))
     job = knowledge_source.plan(settings)
-    stages.hash_input(0, job.files[0], job.staging)
-    stages.scan_part(job.parts[0], job.staging)
-    resolved = stages.resolve(job.parts, job.staging)
-    index = stages.TitleIndex(map_arrow(job.staging.index()))
-    stages.parse_part(job.parts[0], job.staging, index, resolved["duplicates"])
+    stages.hash_input(job, 0)
+    stages.scan_part(job, job.parts[0])
+    resolved = stages.resolve(job)
+    index = stages.TitleIndex(map_arrow(job.staging.path(INDEX)))
+    stages.parse_part(job, job.parts[0], index, resolved["duplicates"])
     Path(job.staging.folder, f"{marker}.json").write_text(damage)
     run(dump, tmp_path / "ks")
     assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
@@ -375,11 +376,11 @@ def test_a_damaged_shard_means_not_done(tmp_path: Path, shard: str, left: float 
     dump = write(tmp_path / "d.xml.bz2")
     run(dump, tmp_path / "fresh")
     job = knowledge_source.plan(knowledge_source.Settings((str(dump),), str(tmp_path / "ks")))
-    stages.scan_part(job.parts[0], job.staging)
-    resolved = stages.resolve(job.parts, job.staging)
+    stages.scan_part(job, job.parts[0])
+    resolved = stages.resolve(job)
     if shard.startswith("paragraphs"):
-        index = stages.TitleIndex(map_arrow(job.staging.index()))
-        stages.parse_part(job.parts[0], job.staging, index, resolved["duplicates"])
+        index = stages.TitleIndex(map_arrow(job.staging.path(INDEX)))
+        stages.parse_part(job, job.parts[0], index, resolved["duplicates"])
     damaged = Path(job.staging.folder, shard)
     if left is None:
         damaged.unlink()
@@ -394,8 +395,8 @@ def test_work_on_a_file_that_was_changed_since_is_not_used(tmp_path: Path) -> No
     (tmp_path / "d.xml").write_bytes(dump_xml(pages))
     settings = knowledge_source.Settings((str(tmp_path / "d.xml"),), str(tmp_path / "ks"))
     job = knowledge_source.plan(settings)
-    stages.scan_part(job.parts[0], job.staging)
-    stages.resolve(job.parts, job.staging)
+    stages.scan_part(job, job.parts[0])
+    stages.resolve(job)
     pages[100] = Page("Gape 100", noise(100, 2000))  # as long as before, in the middle
     (tmp_path / "d.xml").write_bytes(dump_xml(pages))
     run(tmp_path / "d.xml", tmp_path / "ks")
@@ -470,17 +471,17 @@ def test_a_run_that_dies_after_its_manifest_leaves_nothing_for_long(
         raise OSError("the machine died")
 
     dump = write(tmp_path / "d.xml.bz2")
-    monkeypatch.setattr(stages, "delete_folder", die)
+    monkeypatch.setattr(staging, "delete_folder", die)
     assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 1
     monkeypatch.undo()
-    staging = tmp_path / "ks" / ".kiltetl-staging"
+    left = tmp_path / "ks" / ".kiltetl-staging-knowledge-source"
     assert (tmp_path / "ks" / "manifest.json").exists()
-    assert staging.exists()
+    assert left.exists()
     run(dump, tmp_path / "ks", "--dry-run")
-    assert staging.exists()
+    assert left.exists()
     with locked(str(tmp_path / "ks"), "knowledge-source"):  # it may be that run's
         assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 2
-    assert staging.exists()
+    assert left.exists()
     run(dump, tmp_path / "ks")
     run(dump, tmp_path / "fresh")
     assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
@@ -605,9 +606,9 @@ def test_ctrl_c_comes_back_at_once(tmp_path: Path) -> None:
             cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
             start_new_session=True,
         )  # fmt: skip
-        staging = tmp_path / workers / ".kiltetl-staging"
+        left = tmp_path / workers / ".kiltetl-staging-knowledge-source"
         deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not list(staging.glob("scan-*.tmp")) and process.poll() is None:
+        while time.monotonic() < deadline and not list(left.glob("scan-*.tmp")) and process.poll() is None:
             time.sleep(0.01)
         assert process.poll() is None, process.communicate()
         os.killpg(process.pid, signal.SIGINT)
