@@ -1,8 +1,6 @@
 """tasks: one dataset's original files to its table, mapped onto a knowledge source."""
 
 import argparse
-import hashlib
-import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -36,7 +34,7 @@ from kiltetl.transforms.files.shards import shard_name
 from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.examples import check_evidence, check_format
 from kiltetl.transforms.jobs.reader import manifest_path, open_knowledge_source
-from kiltetl.transforms.jobs.staging import Staging
+from kiltetl.transforms.jobs.staging import Staging, digest_of
 from kiltetl.transforms.jobs.tasks_borrowed import Tables
 from kiltetl.transforms.jobs.tasks_job import TaskJob
 from kiltetl.transforms.jobs.tasks_write import already_mapped
@@ -193,7 +191,7 @@ def plan(settings: Settings) -> TaskJob:
         },
     }
     changed = [changed_at(info.path) for info in (*sources, *evidence)]
-    run = hashlib.sha1(json.dumps([facts, changed], sort_keys=True).encode()).hexdigest()
+    run = digest_of([facts, changed])
     return TaskJob(
         dataset=dataset,
         split=split,
