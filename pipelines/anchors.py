@@ -77,7 +77,8 @@ def run_locally(job: AnchorJob, workers: int, arguments: Sequence[str], console:
 
 def plan(settings: Settings) -> AnchorJob:
     """Look at the input; InputError for what the user can mend."""
-    source, about = open_knowledge_source(settings.knowledge_source)
+    source = open_knowledge_source(settings.knowledge_source)
+    about = source.about
     check_filesystem(settings.output, write=True)
     facts: dict[str, Any] = {
         "inputs": [],

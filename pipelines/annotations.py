@@ -1,7 +1,7 @@
 """annotations: passages for people to judge, and their judgements as provenance (nq and eli5)."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -146,7 +146,8 @@ def build_apply(root: "beam.Pipeline", job: ApplyJob) -> None:
 def plan_candidates(settings: CandidateSettings) -> CandidateJob:
     """Look at the input; InputError for what the user can mend."""
     (found,) = _tables(settings.tasks, settings.dataset, settings.split)
-    source, about = open_knowledge_source(settings.knowledge_source)
+    source = open_knowledge_source(settings.knowledge_source)
+    about = source.about
     _check_source(found, about, settings.knowledge_source)
     if settings.controls > settings.places:
         raise InputError(f"--controls {settings.controls}: more than the {settings.places} passages of a question")
@@ -256,7 +257,8 @@ def plan_apply(settings: ApplySettings) -> ApplyJob:
         )
     source, about = None, None
     if settings.knowledge_source is not None:
-        source, about = open_knowledge_source(settings.knowledge_source)
+        source = open_knowledge_source(settings.knowledge_source)
+        about = source.about
         for one in tables:
             _check_source(one, about, settings.knowledge_source)
     facts = {
@@ -353,7 +355,7 @@ def _tables(folder: str, dataset: str | None, split: str | None) -> tuple[TaskTa
     return tables
 
 
-def _check_source(found: TaskTable, about: dict[str, Any], folder: str) -> None:
+def _check_source(found: TaskTable, about: Mapping[str, Any], folder: str) -> None:
     used = found.manifest.get("knowledge_source")
     if used and used.get("fingerprint") != about["fingerprint"]:
         raise InputError(

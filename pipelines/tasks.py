@@ -159,7 +159,8 @@ def plan(settings: Settings) -> TaskJob:
     if dataset.needs_knowledge_source:
         if settings.knowledge_source is None:
             raise InputError(f"{dataset.name} is mapped onto pages: name them with --knowledge-source DIR")
-        source, about = open_knowledge_source(settings.knowledge_source)
+        source = open_knowledge_source(settings.knowledge_source)
+        about = source.about
     borrowed = None
     if settings.mkqa_provenance is not None:
         borrowed, about = _borrowed(settings, settings.mkqa_provenance)
