@@ -272,6 +272,7 @@ DATASET = Dataset(
     licence="CC BY-SA 3.0 (annotations)",
     homepage="https://www.mpi-inf.mpg.de/departments/databases-and-information-systems/research/ambiverse-nlu/aida/"
     "downloads",
+    leading_metric="accuracy",
     published_averages=(1.0, 1.0, 1.0, 1.0),
     published_size={"train": 18_395, "validation": 4_784, "test": 4_463},
 )

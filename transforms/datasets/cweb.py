@@ -39,6 +39,7 @@ DATASET = Dataset(
     "documents are dev, half test, by a hash; no train",
     licence="as stated at the homepage",
     homepage="https://doi.org/10.7939/DVN/10968",
+    leading_metric="accuracy",
     published_averages=(1.0, 1.0, 1.0, 1.0),
     published_size={"validation": 5_599, "test": 5_543},
 )

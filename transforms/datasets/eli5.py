@@ -67,6 +67,7 @@ DATASET = Dataset(
     "-c '.[]'`); the evidence of dev is in KILT's own file: `--from-kilt eli5-dev-kilt.jsonl`",
     licence="Reddit's terms of use",
     homepage="https://github.com/facebookresearch/ELI5",
+    leading_metric="rougel",
     published_averages=(1.0, 1.21, 1.18, 4.69),
     published_size={"train": 272_634, "validation": 1_507, "test": 600},
 )

@@ -102,6 +102,7 @@ DATASET = Dataset(
     "back",
     licence="CC BY-SA 3.0",
     homepage="https://fever.ai/dataset/fever.html",
+    leading_metric="accuracy",
     published_averages=(1.12, 1.35, 1.13, 1.0),
     published_size={"train": 104_966, "validation": 10_444, "test": 10_100},
     published_drop={"validation": 26.03, "test": 27.7},

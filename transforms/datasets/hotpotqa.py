@@ -95,6 +95,7 @@ DATASET = Dataset(
     "Wikipedia; the answers of test are kept back",
     licence="CC BY-SA 4.0",
     homepage="https://hotpotqa.github.io/",
+    leading_metric="em",
     published_averages=(2.4, 1.0, 2.0, 1.0),
     published_size={"train": 88_869, "validation": 5_600, "test": 5_569},
     published_drop={"validation": 22.76, "test": 23.43},

@@ -112,6 +112,7 @@ DATASET = Dataset(
     "`'nq-dev-*.jsonl.gz'` (or `v1.0-simplified_nq-dev-all.jsonl.gz`) is dev; test was never public",
     licence="CC BY-SA 3.0",
     homepage="https://ai.google.com/research/NaturalQuestions/download",
+    leading_metric="em",
     published_averages=(1.0, 3.22, 1.57, 2.08),
     published_size={"train": 87_372, "validation": 2_837, "test": 1_444},
     published_drop={"validation": 16.12, "test": 15.59},

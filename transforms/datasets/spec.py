@@ -5,14 +5,19 @@ An adapter is one small file: a docstring that shows one raw row and its source,
 rows point at is described as ``Evidence`` and mapped by the pipeline, the same way for all.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal, get_args
 
 from kiltetl.schemas.records import Example, SourcePage
 
 Row = Mapping[str, Any]
 Lines = Iterable[str]
+LeadingMetric = Literal["accuracy", "em", "f1", "rougel"]
+
+_NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_TAKEN: Final = ("anchors", "manifests", "rejects")  # folders beside those of the datasets
 
 
 class SkipRow(Exception):
@@ -28,7 +33,8 @@ class Dataset:
     """One dataset of the benchmark.
 
     Attributes:
-        name: KILT's own file stem.
+        name: KILT's own file stem. Folders and files are called by it: at most 64 of a to z, A to Z, 0 to 9, _
+            and -, the first a letter or a digit, and none that the tables beside it have.
         task: the task it belongs to, as the paper names it.
         read: one raw row to examples, in order (mkqa: one a language). Raises SkipRow for a
             rule of the benchmark and MalformedRow for a row that breaks the format. Any
@@ -61,12 +67,17 @@ class Dataset:
         options: names of values that ``configure`` takes, each with a line of help that tells the default.
         configure: the dataset for given option files, name to its lines, and values, as one line each.
         remark: what is counted of a record that is written, in a word; None for most.
+        leading_metric: the metric by which KILT's leaderboard ranks predictions for it; None for a dataset
+            that has no leaderboard.
         published_drop: share of dev and test that the paper's mapping discards, in percent.
         published_averages: what the paper reports: spans of an evidence set, evidence sets, pages and
             answers of a record.
         published_size: records a split in the paper.
         licence: of the original data.
         homepage: where the original files are.
+
+    Raises:
+        ValueError: the name is no such name, or no leaderboard ranks by that metric.
     """
 
     name: str
@@ -95,6 +106,17 @@ class Dataset:
     options: Mapping[str, str] | None = None
     configure: "Callable[[Mapping[str, Sequence[str]]], Dataset] | None" = None
     remark: Callable[[Example], str | None] | None = None
+    leading_metric: LeadingMetric | None = None
     published_averages: tuple[float, float, float, float] | None = None
     published_size: Mapping[str, int] | None = None
     published_drop: Mapping[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        if not _NAME.fullmatch(self.name) or self.name.lower() in _TAKEN:
+            raise ValueError(
+                f"a dataset cannot be named {self.name!r}: folders are called by its name; "
+                f"take letters, digits, _ and -, and none of {', '.join(_TAKEN)}"
+            )
+        if self.leading_metric is not None and self.leading_metric not in get_args(LeadingMetric):
+            known = ", ".join(get_args(LeadingMetric))
+            raise ValueError(f"{self.name}: the leading metric {self.leading_metric!r} is none of {known}")

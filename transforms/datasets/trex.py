@@ -296,6 +296,7 @@ DATASET = Dataset(
     "`max-provenances=20`, `held-out=5000` and `seed=0` are its rules",
     licence="CC BY-SA 4.0",
     homepage="https://hadyelsahar.github.io/t-rex/",
+    leading_metric="accuracy",
     published_averages=(1.0, 1.68, 1.26, 5.29),
     published_size={"train": 2_284_168, "validation": 5_000, "test": 5_000},
 )

@@ -82,6 +82,7 @@ DATASET = Dataset(
     "kept back; the archive's `evidence/` is not needed",
     licence="Apache-2.0",
     homepage="https://nlp.cs.washington.edu/triviaqa/",
+    leading_metric="em",
     published_averages=(1.0, 3.39, 1.68, 28.67),
     published_size={"train": 61_844, "validation": 5_359, "test": 6_586},
     published_drop={"validation": 15.06, "test": 14.41},

@@ -109,6 +109,7 @@ DATASET = Dataset(
     "(topics not seen in train; not the files of random_split)",
     licence="as stated at the homepage; sentences of Wikipedia CC BY-SA",
     homepage="https://parl.ai/projects/wizard_of_wikipedia/",
+    leading_metric="f1",
     published_averages=(1.0, 1.0, 1.0, 1.0),
     published_size={"train": 94_577, "validation": 3_058, "test": 2_944},
     published_drop={"validation": 12.06, "test": 11.39},
