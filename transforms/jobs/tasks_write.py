@@ -154,7 +154,7 @@ def publish(job: TaskJob) -> dict[str, Any]:
     shards = [job.staged(f"tasks-{part:05d}.parquet") for part in range(job.parts)]
     reject_shards = [job.staged(f"rejects-{part:05d}.parquet") for part in range(job.parts)]
     checks = []
-    if job.dataset.key is not None:
+    if job.dataset.merge is not None:
         numbers = range(len(job.sources))
         dealt = sum((Counter(read_json(job.staged(f"gather-{n:05d}.json"))) for n in numbers), Counter[str]())
         checks.append(("examples of all rows = examples merged", dealt["dealt"], counts["read"]))
