@@ -30,12 +30,16 @@ BUCKET_BYTES = 64 << 20  # of the files' own bytes, for a dataset whose rows are
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A row (or key) that gives no example: by a rule (``skip``), or for it is malformed."""
+    """A row (or key) that gives no example: by a rule (``skip``), or for it is malformed.
+
+    ``error`` is the kind of error that left the adapter, empty for one that it raised to say what is wrong.
+    """
 
     row: int
     reason: str
     detail: str
     skip: bool
+    error: str = ""
 
 
 Read = Sequence[Example] | Refused
@@ -54,7 +58,7 @@ def read_source(dataset: Dataset, path: str) -> Iterator[Read]:
         except SkipRow as skip:
             yield Refused(number, skip.reason, "", skip=True)
         except _BREAKS as error:
-            yield Refused(number, MALFORMED_RECORD, _problem(error), skip=False)
+            yield Refused(number, MALFORMED_RECORD, _problem(error), skip=False, error=_kind(error))
 
 
 _BREAKS: Final = (MalformedRow, KeyError, IndexError, TypeError, ValueError, AttributeError)
@@ -67,6 +71,10 @@ def _problem(error: Exception) -> str:
     if isinstance(error, (TypeError, AttributeError)):
         return f"a field of another type than expected ({error})"
     return str(error)
+
+
+def _kind(error: Exception) -> str:
+    return "" if isinstance(error, MalformedRow) else type(error).__name__
 
 
 def _checked(example: Example) -> Example:
@@ -141,7 +149,7 @@ def read_pages(dataset: Dataset, number: int, row: Any) -> Sequence[SourcePage] 
         return list(dataset.evidence.read(row))
     except _BREAKS as error:
         detail = f"no page of {dataset.name}'s: {_problem(error)}"
-        return Refused(number, MALFORMED_RECORD, detail, skip=False)
+        return Refused(number, MALFORMED_RECORD, detail, skip=False, error=_kind(error))
 
 
 def check_evidence(dataset: Dataset, path: str, rows: int = 20) -> None:
