@@ -1,4 +1,4 @@
-# One command a target; what the commands do is in pipelines/ and tests/.
+# One command a target; what the commands do is in pipelines/, tests/ and tools/.
 
 PYTHON ?= python3
 CONFIG ?= examples/build.toml
@@ -19,16 +19,16 @@ lint: .venv/ready-dev ## ruff: style and format
 	$(RUN)ruff check . && $(RUN)ruff format --check .
 
 types: .venv/ready-dev ## mypy, strict
-	$(RUN)python tests/check_types.py
+	$(RUN)mypy -p kiltetl
 
 bench: .venv/ready-dev ## speed, all rivals in one run
-	$(RUN)python tests/bench.py
+	$(RUN)python -m tools.bench
 
 bench-scale: .venv/ready-dev ## memory on 0.2 and 2 GB of XML
-	$(RUN)python tests/bench_scale.py
+	$(RUN)python -m tools.bench_scale
 
 fuzz: .venv/ready-dev ## 50,000 random pages through the page parser
-	$(RUN)python tests/fuzz_wikitext.py --pages 50000
+	$(RUN)python -m tools.fuzz_wikitext --pages 50000
 
 dataflow: .venv/ready-gcp ## submit CONFIG to Dataflow: PROJECT= REGION= BUCKET= CONFIG=
 	$(RUN)kiltetl build "$(CONFIG)" -- --runner=DataflowRunner --project=$(PROJECT) --region=$(REGION) --temp_location=gs://$(BUCKET)/temp --setup_file=./setup.py $(ARGS)

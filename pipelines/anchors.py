@@ -17,12 +17,12 @@ from kiltetl.schemas.errors import InputError
 from kiltetl.transforms.datasets.hashing import SEED
 from kiltetl.transforms.datasets.mentions import MAX_TOKENS
 from kiltetl.transforms.entity_links import DEV_SHARE, NAME, SPLITS
-from kiltetl.transforms.files.locks import locked
 from kiltetl.transforms.files.paths import check_filesystem, file_size, join
 from kiltetl.transforms.files.progress import watched
 from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.entity_links import AnchorJob
 from kiltetl.transforms.jobs.reader import manifest_path, open_knowledge_source
+from kiltetl.transforms.jobs.staging import Staging
 from kiltetl.transforms.reports.build_summary import summarize, terminal_rows
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ def plan(settings: Settings) -> AnchorJob:
             "seed": SEED,
         },
     }
-    fingerprint = hashlib.sha1(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-    return AnchorJob(source, settings.output, settings.dev_share, settings.sample, fingerprint, facts)
+    run = hashlib.sha1(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+    return AnchorJob(source, Staging(settings.output, NAME, run), settings.dev_share, settings.sample, facts)
 
 
 def execute(settings: Settings, console: Console) -> list[dict[str, Any]] | None:
@@ -104,7 +104,7 @@ def execute(settings: Settings, console: Console) -> list[dict[str, Any]] | None
     if settings.dry_run:
         console.say(_describe(job, settings, paths))
         return None
-    with locked(settings.output, NAME):
+    with job.staging.writing():
         return _link(job, settings, paths, console)
 
 
@@ -123,7 +123,7 @@ def _describe(job: AnchorJob, settings: Settings, manifests: Sequence[str]) -> s
         "would read:",
         f"  {job.source.folder}  ({job.source.shards} shards)",
         "would write:",
-        *(f"  {job.shard(name, 0)} …" for name in (*SPLITS, "rejects")),
+        *(f"  {join(job.output, *job.shard(name, 0).split('/'))} …" for name in (*SPLITS, "rejects")),
         *(f"  {path}" for path in manifests),
         f"would need: {settings.workers} process(es)",
     ]

@@ -27,23 +27,19 @@ from kiltetl.schemas.reasons import (
     REDIRECT,
 )
 from kiltetl.transforms.files.checksums import digests, sample_digest
-from kiltetl.transforms.files.locks import locked
 from kiltetl.transforms.files.paths import (
-    FileInfo,
     basename,
     changed_at,
     check_filesystem,
-    delete_file,
-    delete_folder,
     exists,
     expand,
     join,
-    list_folder,
 )
 from kiltetl.transforms.files.progress import watched
 from kiltetl.transforms.files.shards import shard_name
 from kiltetl.transforms.files.streams import read_json
-from kiltetl.transforms.jobs.knowledge_source import Part, Staging, is_whole, plan_parts
+from kiltetl.transforms.jobs.knowledge_source import KnowledgeSourceJob, is_whole, plan_parts, shards_in
+from kiltetl.transforms.jobs.staging import Staging
 from kiltetl.transforms.wikitext import Options
 from kiltetl.transforms.wikitext.templates import compiled
 
@@ -79,57 +75,38 @@ class Settings:
     beam: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Job:
-    """A planned build: everything that the graph needs."""
-
-    files: tuple[FileInfo, ...]
-    parts: tuple[Part, ...]
-    staging: Staging
-    output: str
-    facts: dict[str, Any]
-    max_reject_share: float
-
-    @property
-    def publication(self) -> tuple[int, tuple[Part, ...], Staging, str, dict[str, Any], float]:
-        """Arguments of the stage Publish."""
-        return len(self.files), self.parts, self.staging, self.output, self.facts, self.max_reject_share
-
-
-def build(root: "beam.Pipeline", job: Job) -> None:
+def build(root: "beam.Pipeline", job: KnowledgeSourceJob) -> None:
     """Draw the whole graph, for any Beam runner."""
     import apache_beam as beam
 
     from kiltetl.transforms.beam.knowledge_source import HashInput, ParsePages, Publish, ResolveTitles, ScanTitles
 
     parts = root | "Parts" >> beam.Create(job.parts, reshuffle=True)
-    files = root | "Files" >> beam.Create(list(enumerate(job.files)), reshuffle=True)
-    hashed = files | HashInput(job.staging)
-    titles = parts | ScanTitles(job.staging) | ResolveTitles(job.parts, job.staging)
-    articles = parts | ParsePages(job.staging, titles)
-    _ = articles | Publish(*job.publication, hashed)
+    hashed = root | "Files" >> beam.Create(range(len(job.files)), reshuffle=True) | HashInput(job)
+    titles = parts | ScanTitles(job) | ResolveTitles(job)
+    _ = parts | ParsePages(job, titles) | Publish(job, hashed)
 
 
-def run_locally(job: Job, workers: int, arguments: Sequence[str], console: Console) -> None:
-    """Run the stages of ``build`` one after the other, each part as a small graph of its own."""
+def run_locally(job: KnowledgeSourceJob, workers: int, arguments: Sequence[str], console: Console) -> None:
+    """Run the steps of ``build`` one after the other, each part as a small graph of its own."""
     from kiltetl.transforms.beam.knowledge_source import draw_hash, draw_parse, draw_publish, draw_resolve, draw_scan
     from kiltetl.transforms.beam.runner import Workers
 
     whole = sum(info.size for info in job.files)
     with Workers(min(workers, len(job.parts)), arguments) as pool:
         with console.progress("checksum of the input", whole) as report, watched(report):
-            pool.run_each(partial(draw_hash, job.staging), list(enumerate(job.files)))
+            pool.run_each(partial(draw_hash, job), range(len(job.files)))
         with console.progress("titles", whole) as report, watched(report):
-            pool.run_each(partial(draw_scan, job.staging), job.parts)
+            pool.run_each(partial(draw_scan, job), job.parts)
         with console.progress("redirects"):
-            pool.run_each(partial(draw_resolve, job.staging), [job.parts])
+            pool.run_each(partial(draw_resolve, job), [0])
         with console.progress("pages", whole) as report, watched(report):
-            pool.run_each(partial(draw_parse, job.staging), job.parts)
+            pool.run_each(partial(draw_parse, job), job.parts)
         with console.progress("audit"):
-            pool.run_each(partial(draw_publish, job.publication), [0])
+            pool.run_each(partial(draw_publish, job), [0])
 
 
-def plan(settings: Settings) -> Job:
+def plan(settings: Settings) -> KnowledgeSourceJob:
     """Look at the input, cut it into parts and say what the manifest will hold."""
     check_filesystem(settings.output, write=True)
     files = tuple(info for info in expand(settings.dump) if not _NOT_A_DUMP.search(basename(info.path)))
@@ -158,9 +135,8 @@ def plan(settings: Settings) -> Job:
     fingerprint = hashlib.sha1(json.dumps(seen, sort_keys=True).encode()).hexdigest()
     changed = [changed_at(info.path) for info in files]
     run = hashlib.sha1(json.dumps([fingerprint, changed]).encode()).hexdigest()
-    folder = join(settings.output, ".kiltetl-staging")
-    staging = Staging(folder, settings.output, len(parts), fingerprint, run, day, options)
-    return Job(files, parts, staging, settings.output, facts, settings.max_reject_share)
+    staging = Staging(settings.output, "knowledge-source", run)
+    return KnowledgeSourceJob(files, parts, staging, day, options, fingerprint, facts, settings.max_reject_share)
 
 
 def read_templates(path: str) -> dict[str, str]:
@@ -190,51 +166,52 @@ def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
     """Build the knowledge source, or find that it is there; the manifest, None after a dry run."""
     check_beam_options(settings.beam)
     job = plan(settings)
-    manifest_path = join(settings.output, MANIFEST)
-    known: set[str] = set()
-    if exists(manifest_path):
-        manifest = _read_manifest(manifest_path, settings.overwrite)
-        same = manifest.get("fingerprint") == job.staging.fingerprint
+    if settings.dry_run:
+        if _standing(job, settings, console) is None:
+            console.say(_describe(job, settings))
+        return None
+    with job.staging.writing():
+        found = _standing(job, settings, console)
+        if found is None:
+            return _build(job, settings, console)
+        job.staging.clear()  # of a run that ended between its last two steps
+        return found
+
+
+def _standing(job: KnowledgeSourceJob, settings: Settings, console: Console) -> dict[str, Any] | None:
+    """The manifest of the same knowledge source, if it stands there; InputError if another is in the way."""
+    path = join(settings.output, MANIFEST)
+    manifest = _read_manifest(path, settings.overwrite) if exists(path) else None
+    if manifest is not None:
+        same = manifest.get("fingerprint") == job.fingerprint
         # checksums of a whole dump take minutes: a dry run goes by sizes and samples alone
         same = same and (settings.dry_run or _same_input(job, manifest))
         if same and is_whole(settings.output, manifest):
             console.say(f"{settings.output}: already built from this dump with these parameters; nothing to do")
-            if settings.dry_run:
-                return None
-            if list_folder(job.staging.folder):  # of a run that ended between its last two steps
-                with locked(settings.output, "knowledge-source"):
-                    delete_folder(job.staging.folder)
             return manifest
         if not same and not settings.overwrite:
             raise InputError(
                 f"{settings.output}: holds a knowledge source of another dump or other parameters; "
                 "give another --output, or --overwrite to replace it"
             )
-        known = {basename(file["name"]) for file in manifest.get("files", [])}
-    goes_on = job.staging.marker("resolve", 0) is not None
-    strangers = {name for kind in TABLES for name in list_folder(settings.output, f"{kind}-*.parquet")} - known
-    if strangers and not goes_on and not settings.overwrite:
+    known = {basename(file["name"]) for file in (manifest or {}).get("files", [])}
+    strangers = set(shards_in(settings.output)) - known
+    if strangers and not settings.overwrite:
         raise InputError(
             f"{join(settings.output, min(strangers))}: a shard of an unfinished or other build is in the way; "
             "give another --output, or --overwrite to replace it"
         )
-    if settings.dry_run:
-        console.say(_describe(job, settings))
-        return None
-    with locked(settings.output, "knowledge-source"):
-        return _build(job, settings, strangers, console)
+    return None
 
 
-def _build(job: Job, settings: Settings, strangers: set[str], console: Console) -> dict[str, Any] | None:
-    manifest_path = join(settings.output, MANIFEST)
-    if settings.overwrite:  # begin anew; a table that stands there goes when its successor is whole
-        delete_folder(job.staging.folder)
-        for name in strangers:
-            delete_file(join(settings.output, name))
+def _build(job: KnowledgeSourceJob, settings: Settings, console: Console) -> dict[str, Any] | None:
+    if settings.overwrite:
+        job.staging.clear()
+    path = join(settings.output, MANIFEST)
     locally = partial(run_locally, job, settings.workers, settings.beam, console)
-    if not launch(partial(build, job=job), settings.beam, console, "build", 1, [manifest_path], locally=locally):
+    if not launch(partial(build, job=job), settings.beam, console, "build", 1, [path], locally=locally):
         return None
-    manifest: dict[str, Any] = read_json(manifest_path)
+    manifest: dict[str, Any] = read_json(path)
     if not manifest["counters"].get("articles"):
         console.warn(f"{settings.output}: no article was found; the tables are there with 0 rows")
     return manifest
@@ -254,12 +231,12 @@ def _read_manifest(path: str, overwrite: bool) -> dict[str, Any]:
         raise
 
 
-def _same_input(job: Job, manifest: dict[str, Any]) -> bool:
+def _same_input(job: KnowledgeSourceJob, manifest: dict[str, Any]) -> bool:
     recorded = [entry.get("sha1") for entry in manifest.get("inputs", [])]
     return recorded == [digests(info.path, ["sha1"])["sha1"] for info in job.files]
 
 
-def _describe(job: Job, settings: Settings) -> str:
+def _describe(job: KnowledgeSourceJob, settings: Settings) -> str:
     whole = sum(info.size for info in job.files)
     lines = [
         "would read:",

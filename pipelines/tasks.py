@@ -1,6 +1,8 @@
 """tasks: one dataset's original files to its table, mapped onto a knowledge source."""
 
 import argparse
+import hashlib
+import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -18,12 +20,11 @@ from kiltetl.transforms.alignment.bleu import THRESHOLD, Bleu, signature
 from kiltetl.transforms.datasets import DATASETS, find_dataset
 from kiltetl.transforms.datasets.spec import SPLITS, Dataset, Options
 from kiltetl.transforms.files.checksums import digests, sample_digest
-from kiltetl.transforms.files.locks import locked
 from kiltetl.transforms.files.paths import (
     FileInfo,
     basename,
+    changed_at,
     check_filesystem,
-    delete_folder,
     exists,
     expand,
     file_size,
@@ -34,6 +35,7 @@ from kiltetl.transforms.files.shards import shard_name
 from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.examples import check_evidence, check_format
 from kiltetl.transforms.jobs.reader import manifest_path, open_knowledge_source
+from kiltetl.transforms.jobs.staging import Staging
 from kiltetl.transforms.jobs.tasks_borrowed import Tables
 from kiltetl.transforms.jobs.tasks_job import TaskJob
 from kiltetl.transforms.jobs.tasks_write import already_mapped
@@ -196,13 +198,15 @@ def plan(settings: Settings) -> TaskJob:
             "averages": dataset.published.averages_by_name(),
         },
     }
+    changed = [changed_at(info.path) for info in (*sources, *evidence)]
+    run = hashlib.sha1(json.dumps([facts, changed], sort_keys=True).encode()).hexdigest()
     return TaskJob(
         dataset=dataset,
         split=split,
         sources=sources,
         evidence=evidence,
         knowledge_source=source,
-        output=settings.output,
+        staging=Staging(settings.output, f"{dataset.name}-{split}", run),
         keep_weak=settings.keep_weak,
         bleu=settings.bleu,
         span_rows=settings.max_span_paragraphs,
@@ -268,14 +272,16 @@ def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
     if settings.dry_run:
         console.say(_describe(job, settings))
         return None
-    with locked(settings.output, f"{job.dataset.name}-{job.split}"):
+    with job.staging.writing():
         return _map(job, settings, read, console)
 
 
 def _map(job: TaskJob, settings: Settings, read: int, console: Console) -> dict[str, Any] | None:
-    delete_folder(job.staging)
+    if settings.overwrite:
+        job.staging.clear()
     done = None if settings.overwrite else already_mapped(job)
     if done is not None:
+        job.staging.clear()  # of a run that ended between its last two steps
         console.say(f"{job.stage}: already mapped, from these files onto this knowledge source; nothing to do")
         return done
     path = manifest_path(job.output, job.dataset.name, job.split)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.support.checkout import ROOT
 
 
 @pytest.fixture(scope="session")

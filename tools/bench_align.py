@@ -1,4 +1,4 @@
-"""How fast the alignment is: python tests/bench_align.py (under a minute, one process).
+"""How fast the alignment is: python -m tools.bench_align (under a minute, one process).
 
 Pages are made here: words by Zipf's law, sentences with commas and full stops, paragraphs of very
 different lengths, a tenth of them headings. What is timed is ``best_spans`` of one evidence in a

@@ -1,6 +1,6 @@
 """Speed and memory of the evaluation, on made-up predictions, on one core, all rivals in one run.
 
-Run with: python tests/bench_metrics.py [--records N] [--queries N]. KILT: files of N/4, N/2 and N
+Run with: python -m tools.bench_metrics [--records N] [--queries N]. KILT: files of N/4, N/2 and N
 records of 20 pages each, without and with 100 words of text a page, through the command's own
 reading and scoring. MKQA: N queries in 26 languages against the official algorithm, which
 normalises every gold and every prediction anew for each metric. A limit that is missed makes the

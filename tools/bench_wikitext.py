@@ -1,6 +1,6 @@
 """Speed of the page parser beside mwparserfromhell's own text, in one run, on the same pages, on one core.
 
-Run with: python tests/bench_wikitext.py [DUMP] [--rounds N]. The pages are the articles of a small dump, by
+Run with: python -m tools.bench_wikitext [DUMP] [--rounds N]. The pages are the articles of a small dump, by
 default those of the real English sample; rounds alternate between the two, and the best of each counts.
 The rate of WikiExtractor's cleaning is not measured but taken from its recorded ratio to strip_code.
 """
@@ -71,7 +71,7 @@ def main() -> int:
 
 def hard_texts() -> int:
     """Texts of 60 kB to 2 MB that are slow elsewhere: the slowest, and whether each is under its bound."""
-    from test_wikitext import HARD, long_list
+    from tests.support.hard_wikitext import HARD, long_list
 
     taken = {name: (seconds(parse_page, [("Page", text)]), 1.0) for name, text in HARD.items()}
     taken["a list of 25,000 items, 2 MB"] = seconds(parse_page, [("Page", long_list())]), 4.0

@@ -1,4 +1,4 @@
-"""Fuzz the page parser: random splices of pages and markup. Run with: python tests/fuzz_wikitext.py --pages 50000
+"""Fuzz the page parser: random splices of pages and markup. Run with: python -m tools.fuzz_wikitext --pages 50000
 
 Holds for every page: no exception, anchors at their offsets, no marks in the output, and time linear in the
 page's length (a generous share of a second a megabyte, with a floor). Prints the seed and the page that failed.

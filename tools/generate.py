@@ -25,7 +25,7 @@ _HEAD = (
 
 def texts() -> list[tuple[str, str]]:
     """(title, wikitext) of real articles, or of the example wiki's."""
-    from kiltetl.transforms.dump import RawPage
+    from kiltetl.schemas.records import RawPage
     from kiltetl.transforms.wiki.dump import pages, read_header
     from kiltetl.transforms.wiki.ranges import decompressed, utf8
 

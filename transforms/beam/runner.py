@@ -3,7 +3,7 @@
 The local runner is built by hand, for three measured faults of Beam 2.77: ``DirectRunner`` may
 switch to another engine that it tries to download; with several workers a timed flush loses rows
 in silence (its timer thread clears a buffer that a writer still fills; off at limit 0, see
-``tests/test_runner.py``); and worker processes do not get the pipeline's options. Several *threads*
+``tests/beam/test_runner.py``); and worker processes do not get the pipeline's options. Several *threads*
 in one process are refused: they share the fault and gain nothing from Python.
 """
 

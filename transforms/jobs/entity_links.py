@@ -5,7 +5,7 @@ one shard of each split under the same number.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +13,6 @@ from typing import Any
 import pyarrow.compute as pc
 
 from kiltetl.schemas.arrow import record_of
-from kiltetl.schemas.errors import InputError, RunFailed
 from kiltetl.schemas.reasons import MALFORMED_RECORD
 from kiltetl.schemas.records import Anchor, Reject, Task
 from kiltetl.transforms.datasets.hashing import stable_share
@@ -28,23 +27,14 @@ from kiltetl.transforms.entity_links import (
     split_of_page,
 )
 from kiltetl.transforms.files.paths import (
-    basename,
-    delete_file,
-    delete_folder,
-    exists,
     file_size,
-    folder_of,
     join,
     list_folder,
-    make_folder,
-    move,
 )
 from kiltetl.transforms.files.progress import advance
-from kiltetl.transforms.files.shards import ShardWriter, footer_rows, have_rows, parquet_file, shard_name
-from kiltetl.transforms.files.streams import read_json, write_json
-from kiltetl.transforms.jobs.reader import KnowledgeSource, manifest_path
-
-STAGING = f"staging-{NAME}"
+from kiltetl.transforms.files.shards import ShardWriter, footer_rows, parquet_file, shard_name
+from kiltetl.transforms.jobs.reader import KnowledgeSource, manifest_name
+from kiltetl.transforms.jobs.staging import Staging, audit, entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +42,29 @@ class AnchorJob:
     """Everything that the graph needs. ``sample`` is the share of the anchors that become records."""
 
     source: KnowledgeSource
-    output: str
+    staging: Staging
     dev_share: float
     sample: float
-    fingerprint: str
     facts: Mapping[str, Any]
 
-    def staged(self, name: str, part: int, suffix: str = "parquet") -> str:
-        return join(self.output, STAGING, f"{name}-{part:05d}.{suffix}")
+    @property
+    def output(self) -> str:
+        return self.staging.output
+
+    def staged(self, table: str, part: int) -> str:
+        return self.staging.path(_staged(table, part))
 
     def shard(self, table: str, part: int) -> str:
-        """Where a finished shard stands: of a split, or of the rejects."""
-        folder = (NAME,) if table in SPLITS else ("rejects", NAME)
-        return join(self.output, *folder, shard_name(table, part, self.source.shards))
+        """Path of a finished shard below the output, with ``/``: of a split, or of the rejects."""
+        folder = NAME if table in SPLITS else f"rejects/{NAME}"
+        return f"{folder}/{shard_name(table, part, self.source.shards)}"
+
+
+TABLES = (*SPLITS, "rejects")
+
+
+def _staged(table: str, part: int) -> str:
+    return f"{table}-{part:05d}.parquet"
 
 
 def paragraphs_with_anchors(path: str) -> Iterator[tuple[str, int, str, list[dict[str, Any]]]]:
@@ -81,7 +81,7 @@ def paragraphs_with_anchors(path: str) -> Iterator[tuple[str, int, str, list[dic
 def link_shard(job: AnchorJob, part: int) -> dict[str, int]:
     """The anchors of one shard to one shard of each split and of rejects; the counts."""
     source = job.source.path("paragraphs", part)
-    done = _done(job, part)
+    done = job.staging.left("part", part)
     if done is not None:
         advance(file_size(source))
         return done
@@ -110,28 +110,9 @@ def link_shard(job: AnchorJob, part: int) -> dict[str, int]:
                     continue
                 tables[split].write(task)
                 counts[f"written:{split}"] += 1
-    rows = {**{split: table.count for split, table in tables.items()}, "rejects": rejects.count}
-    marker = {"fingerprint": job.fingerprint, "counts": dict(counts), "rows": rows}
-    write_json(job.staged("part", part, "json"), marker)
+    job.staging.leave("part", part, dict(counts), [_staged(table, part) for table in TABLES])
     advance(file_size(source))
     return dict(counts)
-
-
-def _done(job: AnchorJob, part: int) -> dict[str, int] | None:
-    """Counts that a finished shard left; None where it has to be done, or what it left is gone or damaged."""
-    marker = job.staged("part", part, "json")
-    if not exists(marker):
-        return None
-    try:
-        left = read_json(marker)
-        if left["fingerprint"] != job.fingerprint:
-            return None
-        if not have_rows((job.staged(table, part), left["rows"][table]) for table in (*SPLITS, "rejects")):
-            return None
-        counts: dict[str, int] = dict(left["counts"])
-    except (InputError, LookupError, TypeError, ValueError):
-        return None
-    return counts
 
 
 def _weight(task: Task) -> int:
@@ -139,7 +120,7 @@ def _weight(task: Task) -> int:
 
 
 def publish(job: AnchorJob) -> list[dict[str, Any]]:
-    """Check that everything adds up, give the shards their names and write the manifests, last.
+    """Check that everything adds up and publish; the manifests of the splits.
 
     Raises:
         RunFailed: a count does not add up.
@@ -147,53 +128,41 @@ def publish(job: AnchorJob) -> list[dict[str, Any]]:
     parts = range(job.source.shards)
     counts: Counter[str] = Counter()
     for part in parts:
-        counts.update(read_json(job.staged("part", part, "json"))["counts"])
-    reject_files = _files(job, "rejects", parts)
+        counts.update(job.staging.summary("part", part))
+    reject_files = _files(job, "rejects")
     malformed = sum(counts[f"{MALFORMED_RECORD}:{split}"] for split in SPLITS)
-    _audit("rows of rejects", malformed, sum(file["rows"] for file in reject_files))
-    manifests = []
+    checks = [("rows of rejects", malformed, sum(file["rows"] for file in reject_files))]
+    manifests = {}
     for split in SPLITS:
-        files = _files(job, split, parts)
+        files = _files(job, split)
         written, read = counts[f"written:{split}"], counts[f"read:{split}"]
         skipped = {reason: n for reason in (RED_LINK, NOT_SAMPLED) if (n := counts[f"{reason}:{split}"])}
         failed = counts[f"{MALFORMED_RECORD}:{split}"]
-        _audit(f"{split}: anchors read = written + left out", read, written + sum(skipped.values()) + failed)
-        _audit(f"{split}: rows of the table", written, sum(file["rows"] for file in files))
+        checks += [
+            (f"{split}: anchors read = written + left out", read, written + sum(skipped.values()) + failed),
+            (f"{split}: rows of the table", written, sum(file["rows"] for file in files)),
+        ]
         each = ("used", "examples", "written", "outputs", "answers", "evidence_sets", "spans", "record_pages")
-        manifests.append(
-            {
-                **job.facts,
-                "kind": "tasks",
-                "dataset": NAME,
-                "task": TASK,
-                "split": split,
-                "counters": {"read": read, "rejects": failed} | dict.fromkeys(each, written),
-                "skipped": skipped,
-                "rejected": {MALFORMED_RECORD: failed} if failed else {},
-                "files": files,
-                "reject_files": reject_files,
-            }
-        )
-    for split in SPLITS:  # what stood there ends here
-        delete_file(manifest_path(job.output, NAME, split))
-    for table in (*SPLITS, "rejects"):
-        folder = folder_of(job.shard(table, 0))
-        make_folder(folder)
-        for name in list_folder(folder, f"{table}-*.parquet"):
-            delete_file(join(folder, name))
-        for part in parts:
-            move(job.staged(table, part), job.shard(table, part))
-    for manifest in manifests:
-        write_json(manifest_path(job.output, NAME, manifest["split"]), manifest)
-    delete_folder(join(job.output, STAGING))
-    return manifests
+        manifests[manifest_name(NAME, split)] = {
+            **job.facts,
+            "kind": "tasks",
+            "dataset": NAME,
+            "task": TASK,
+            "split": split,
+            "counters": {"read": read, "rejects": failed} | dict.fromkeys(each, written),
+            "skipped": skipped,
+            "rejected": {MALFORMED_RECORD: failed} if failed else {},
+            "files": files,
+            "reject_files": reject_files,
+        }
+    audit(f"{NAME} do not add up", checks)
+    placed = {_staged(table, part): job.shard(table, part) for table in TABLES for part in parts}
+    stale = [f"{folder}/{name}" for table in TABLES for folder in (job.shard(table, 0).rpartition("/")[0],)
+             for name in list_folder(join(job.output, *folder.split("/")), f"{table}-*.parquet")]  # fmt: skip
+    job.staging.publish(placed, manifests, stale)
+    return list(manifests.values())
 
 
-def _files(job: AnchorJob, table: str, parts: Sequence[int]) -> list[dict[str, Any]]:
-    staged = [(basename(job.shard(table, part)), job.staged(table, part)) for part in parts]
-    return [{"name": name, "rows": footer_rows(path), "bytes": file_size(path)} for name, path in staged]
-
-
-def _audit(what: str, left: int, right: int) -> None:
-    if left != right:
-        raise RunFailed(f"{NAME} do not add up: {what}: {left:,} against {right:,}")
+def _files(job: AnchorJob, table: str) -> list[dict[str, Any]]:
+    staged = [(job.shard(table, part), job.staged(table, part)) for part in range(job.source.shards)]
+    return entries([(shard.rpartition("/")[2], path, footer_rows(path)) for shard, path in staged])

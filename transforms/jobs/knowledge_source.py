@@ -1,12 +1,10 @@
-"""Stages of the knowledge source: a dump's parts to paragraphs, pages, titles and rejects.
+"""The job of a knowledge source: a dump's parts to paragraphs, pages, titles and rejects.
 
 The unit of work is a *part*: a byte range of one file of the dump. A part's pages flow from the
-file to its own shards inside one stage; page text is never shuffled, grouped or held. What joins
+file to its own shards in one step; page text is never shuffled, grouped or held. What joins
 parts is small: the titles (scanned in a first pass, resolved in one place) and the summaries.
 
 Parts are cut by the input alone, so the shards are the same bytes whatever the number of workers.
-Each part leaves its shards and then a marker in the staging folder; a part whose marker is there
-is not done again.
 """
 
 import contextlib
@@ -48,13 +46,8 @@ from kiltetl.transforms.files.checksums import digests, published_digest
 from kiltetl.transforms.files.paths import (
     FileInfo,
     basename,
-    delete_file,
-    delete_folder,
-    exists,
-    file_size,
     join,
-    make_folder,
-    move,
+    list_folder,
 )
 from kiltetl.transforms.files.progress import advance
 from kiltetl.transforms.files.shards import (
@@ -67,7 +60,8 @@ from kiltetl.transforms.files.shards import (
     shard_name,
     write_arrow,
 )
-from kiltetl.transforms.files.streams import CountingStream, open_binary, read_json, write_json
+from kiltetl.transforms.files.streams import CountingStream, open_binary
+from kiltetl.transforms.jobs.staging import Staging, audit, entries
 from kiltetl.transforms.wiki.dump import Header, MalformedPage, pages, read_header, redirect_fragment
 from kiltetl.transforms.wiki.ranges import decompressed, is_splittable, range_chunks, utf8
 from kiltetl.transforms.wiki.redirects import Located, TitleIndex, resolve_titles, title_hash
@@ -94,63 +88,34 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Staging:
-    """Where parts leave their work, and what must agree for it to be used again.
+class KnowledgeSourceJob:
+    """A planned build: everything that its steps need.
 
     Attributes:
-        folder: a folder of our own inside the output.
-        output, shards: where the tables go at last, and in how many shards each.
         fingerprint: input and parameters, as the manifest says them.
-        run: what must agree for a part's work to be used again: the fingerprint and, for local
-            files, when they were last changed.
+        facts: what the manifest says beside counters and files (site, versions, parameters).
+        max_reject_share: share of the pages that may fail, 0 to 1.
     """
 
-    folder: str
-    output: str
-    shards: int
-    fingerprint: str
-    run: str
+    files: tuple[FileInfo, ...]
+    parts: tuple[Part, ...]
+    staging: Staging
     dump_date: str | None
     options: Options
+    fingerprint: str
+    facts: Mapping[str, Any]
+    max_reject_share: float
 
-    def path(self, name: str, number: int, suffix: str = "parquet") -> str:
-        return join(self.folder, f"{name}-{number:05d}.{suffix}")
+    def staged(self, table: str, part: int) -> str:
+        return self.staging.path(_staged(table, part))
 
-    def final(self, table: str, number: int) -> str:
-        return join(self.output, shard_name(table, number, self.shards))
+    def shard(self, table: str, part: int) -> str:
+        """Name of a shard once it is published."""
+        return shard_name(table, part, len(self.parts))
 
-    def placed(self, table: str, number: int) -> str:
-        """Where a shard stands: in the staging folder, or, once published, under its name."""
-        path = self.path(table, number)
-        return path if exists(path) else self.final(table, number)
 
-    def index(self) -> str:
-        path = join(self.folder, INDEX)
-        return path if exists(path) else join(self.output, INDEX)
-
-    def marker(self, stage: str, number: int) -> dict[str, Any] | None:
-        """Summary that a finished part left; None where it has to be done, or its work is damaged."""
-        path = self.path(stage, number, "json")
-        if not exists(path):
-            return None
-        try:
-            found = read_json(path)
-            if found["run"] != self.run or not isinstance(found["summary"], dict):
-                return None
-            if not have_rows((self.placed(table, at), rows) for table, at, rows in found["shards"]):
-                return None
-            if stage == "resolve" and file_size(self.index()) != found["summary"]["index_bytes"]:
-                return None
-        except (InputError, OSError, LookupError, TypeError, ValueError):
-            return None
-        summary: dict[str, Any] = found["summary"]
-        return summary
-
-    def leave(
-        self, stage: str, number: int, summary: dict[str, Any], shards: Sequence[tuple[str, int, int]] = ()
-    ) -> None:
-        """Leave a part's marker: its summary, and (table, number, rows) of the shards that go with it."""
-        write_json(self.path(stage, number, "json"), {"run": self.run, "summary": summary, "shards": shards})
+def _staged(table: str, part: int) -> str:
+    return f"{table}-{part:05d}.parquet"
 
 
 def plan_parts(files: Sequence[FileInfo], part_bytes: int, limit_pages: int | None = None) -> list[Part]:
@@ -206,8 +171,9 @@ def _located(path: str, error: DumpError) -> str:
     return f"{path}: {error}{remedy}"
 
 
-def hash_input(number: int, info: FileInfo, staging: Staging) -> dict[str, Any]:
+def hash_input(job: KnowledgeSourceJob, number: int) -> dict[str, Any]:
     """Digest of one file of the dump, held against a checksum file beside it where there is one."""
+    info = job.files[number]
     published = published_digest(info.path)
     algorithms = {"sha1"} | ({published[0]} if published else set())
     found = digests(info.path, sorted(algorithms), advance)
@@ -216,7 +182,7 @@ def hash_input(number: int, info: FileInfo, staging: Staging) -> dict[str, Any]:
             f"{info.path}: its {published[0]} is {found[published[0]]}, but {published[2]} says {published[1]}; "
             "fetch the file again"
         )
-    before = staging.marker("input", number)
+    before = job.staging.left("input", number)
     if before is not None and before["sha1"] != found["sha1"]:
         raise RunFailed(
             f"{info.path}: was changed while it was read, by this run or an earlier one that it would go on from; "
@@ -228,17 +194,17 @@ def hash_input(number: int, info: FileInfo, staging: Staging) -> dict[str, Any]:
         "sha1": found["sha1"],
         "verified_against": basename(published[2]) if published else None,
     }
-    staging.leave("input", number, summary)
+    job.staging.leave("input", number, summary)
     return summary
 
 
-def scan_part(part: Part, staging: Staging) -> dict[str, Any]:
+def scan_part(job: KnowledgeSourceJob, part: Part) -> dict[str, Any]:
     """First pass, the only one that reads the dump: what it holds of namespace 0, to the staging folder.
 
     Titles, ids and redirect targets go to one file, articles with their text to another, from which the
     second pass reads them in a small part of the time that bz2 and XML take.
     """
-    done = staging.marker("scan", part.number)
+    done = job.staging.left("scan", part.number)
     if done is not None:
         advance(part.end - part.start)
         return done
@@ -246,9 +212,9 @@ def scan_part(part: Part, staging: Staging) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     with (
         _rare_collection(),
-        ShardWriter(staging.path("scan", part.number), ScannedTitle) as titles,
-        ShardWriter(staging.path("articles", part.number), RawPage, _page_weight, temporary=True) as articles,
-        ShardWriter(staging.path("page-rejects", part.number), Reject) as rejects,
+        ShardWriter(job.staged("scan", part.number), ScannedTitle) as titles,
+        ShardWriter(job.staged("articles", part.number), RawPage, _page_weight, temporary=True) as articles,
+        ShardWriter(job.staged("page-rejects", part.number), Reject) as rejects,
     ):
         for page in read_part(part):
             counts["read"] += 1
@@ -282,14 +248,14 @@ def scan_part(part: Part, staging: Staging) -> dict[str, Any]:
                 else:
                     counts[REDIRECT] += 1
     counts["titles"] = titles.count
-    written = {"scan": titles.count, "articles": articles.count, "page-rejects": rejects.count}
-    staging.leave("scan", part.number, dict(counts), [(table, part.number, rows) for table, rows in written.items()])
+    files = [_staged(table, part.number) for table in ("scan", "articles", "page-rejects")]
+    job.staging.leave("scan", part.number, dict(counts), files)
     return dict(counts)
 
 
-def _articles(part: Part, staging: Staging) -> Iterator[RawPage]:
+def articles_of(job: KnowledgeSourceJob, part: Part) -> Iterator[RawPage]:
     """The articles of a part as the first pass left them."""
-    with parquet_file(staging.path("articles", part.number)) as file:
+    with parquet_file(job.staged("articles", part.number)) as file:
         groups, size = file.num_row_groups, part.end - part.start
         for group in range(groups):
             yield from records_of(RawPage, file.read_row_group(group))
@@ -298,60 +264,57 @@ def _articles(part: Part, staging: Staging) -> Iterator[RawPage]:
             advance(size)
 
 
-def resolve(parts: Sequence[Part], staging: Staging) -> dict[str, Any]:
+def resolve(job: KnowledgeSourceJob) -> dict[str, Any]:
     """Titles of the whole dump to the table ``titles``, the index, and what is a duplicate."""
-    done = staging.marker("resolve", 0)
+    done = job.staging.left("resolve", 0)
     if done is not None:
         return done
-    scans = (read_table(staging.path("scan", part.number)) for part in parts)
-    resolution = resolve_titles(scans, parts[0].header.site)
-    written = 0
-    shards = []
-    for part in parts:
-        with ShardWriter(staging.path("titles", part.number), TitleRow) as shard:
+    scans = (read_table(job.staged("scan", part.number)) for part in job.parts)
+    resolution = resolve_titles(scans, job.parts[0].header.site)
+    written, files = 0, [INDEX]
+    for part in job.parts:
+        with ShardWriter(job.staged("titles", part.number), TitleRow) as shard:
             for row in resolution.title_rows(part.number):
                 shard.write(row)
         written += shard.count
-        shards.append(("titles", part.number, shard.count))
-        with ShardWriter(staging.path("title-rejects", part.number), Reject) as rejects:
+        with ShardWriter(job.staged("title-rejects", part.number), Reject) as rejects:
             for reject in resolution.rejects(part.number):
                 rejects.write(reject)
-        shards.append(("title-rejects", part.number, rejects.count))
-    write_arrow(join(staging.folder, INDEX), resolution.index)
+        files += [_staged("titles", part.number), _staged("title-rejects", part.number)]
+    write_arrow(job.staging.path(INDEX), resolution.index)
     summary = {
         "counts": dict(resolution.counts),
         "titles": written,
-        "index_bytes": file_size(join(staging.folder, INDEX)),
         "duplicates": {str(number): sorted(ordinals) for number, ordinals in resolution.duplicates.items()},
     }
-    staging.leave("resolve", 0, summary, shards)
+    job.staging.leave("resolve", 0, summary, files)
     return summary
 
 
 def parse_part(
-    part: Part, staging: Staging, index: TitleIndex, duplicates: Mapping[str, Sequence[int]]
+    job: KnowledgeSourceJob, part: Part, index: TitleIndex, duplicates: Mapping[str, Sequence[int]]
 ) -> dict[str, Any]:
     """Second pass: the articles of a part to its shards of paragraphs, pages and rejects."""
-    done = staging.marker("parse", part.number)
+    done = job.staging.left("parse", part.number)
     if done is not None:
         advance(part.end - part.start)
         return done
     site = part.header.site
-    scanned = left_by(staging, "scan", part.number)
+    scanned = job.staging.summary("scan", part.number)
     replaced = frozenset(duplicates.get(str(part.number), ()))
     counts: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
     unknown: Counter[str] = Counter()
     with (
         _rare_collection(),
-        ShardWriter(staging.path("paragraphs", part.number), ParagraphRow, _weight) as paragraphs,
-        ShardWriter(staging.path("pages", part.number), PageRow) as page_rows,
-        ShardWriter(staging.path("rejects", part.number), Reject) as rejects,
+        ShardWriter(job.staged("paragraphs", part.number), ParagraphRow, _weight) as paragraphs,
+        ShardWriter(job.staged("pages", part.number), PageRow) as page_rows,
+        ShardWriter(job.staged("rejects", part.number), Reject) as rejects,
     ):
         for found_before in ("title-rejects", "page-rejects"):
-            for reject in records_of(Reject, read_table(staging.path(found_before, part.number))):
+            for reject in records_of(Reject, read_table(job.staged(found_before, part.number))):
                 rejects.write(reject)
-        parsed = _parsed(_articles(part, staging), site, staging.options, replaced, counts, rejects)
+        parsed = _parsed(articles_of(job, part), site, job.options, replaced, counts, rejects)
         while batch := list(islice(parsed, _PAGES_AT_ONCE)):
             found = index.find(a.wikipedia_title for _, _, page in batch for p in page.paragraphs for a in p.anchors)
             for raw, title, page in batch:
@@ -376,7 +339,7 @@ def parse_part(
                         categories=page.categories,
                         is_disambiguation=page.is_disambiguation,
                         paragraph_count=len(page.paragraphs),
-                        history=_history(raw, site, title, staging.dump_date),
+                        history=_history(raw, site, title, job.dump_date),
                     )
                 )
     counts.update({f"kind:{kind}": count for kind, count in kinds.items()})
@@ -388,8 +351,8 @@ def parse_part(
     counts["pages"] = page_rows.count
     counts["rejects"] = rejects.count
     summary = {"counts": dict(counts), "unknown_templates": dict(unknown.most_common(_TEMPLATES_KEPT))}
-    written = {"paragraphs": paragraphs.count, "pages": page_rows.count, "rejects": rejects.count}
-    staging.leave("parse", part.number, summary, [(table, part.number, count) for table, count in written.items()])
+    files = [_staged(table, part.number) for table in ("paragraphs", "pages", "rejects")]
+    job.staging.leave("parse", part.number, summary, files)
     return summary
 
 
@@ -463,21 +426,18 @@ def _history(page: RawPage, site: Site, title: str, dump_date: str | None) -> Hi
     )
 
 
-def publish(
-    inputs: int, parts: Sequence[Part], staging: Staging, output: str, facts: Mapping[str, Any], max_reject_share: float
-) -> dict[str, Any]:
-    """Check that everything adds up, give the shards their names and write the manifest, last.
-
-    Args:
-        facts: what the manifest says beside counters and files (inputs, site, versions, parameters).
+def publish(job: KnowledgeSourceJob) -> dict[str, Any]:
+    """Check that everything adds up and publish; the manifest.
 
     Raises:
         RunFailed: a count does not add up, or too large a share of the pages failed.
     """
-    read = [left_by(staging, "input", number) for number in range(inputs)]
-    scans = [left_by(staging, "scan", part.number) for part in parts]
-    resolved = left_by(staging, "resolve", 0)
-    parsed = [left_by(staging, "parse", part.number) for part in parts]
+    staging = job.staging
+    numbers = [part.number for part in job.parts]
+    read = [staging.summary("input", number) for number in range(len(job.files))]
+    scans = [staging.summary("scan", number) for number in numbers]
+    resolved = staging.summary("resolve", 0)
+    parsed = [staging.summary("parse", number) for number in numbers]
     counts: Counter[str] = Counter()
     unknown: Counter[str] = Counter()
     for summary in parsed:
@@ -489,54 +449,48 @@ def publish(
         if titles[reason]:
             counts[reason] = titles[reason]
 
-    files = []
-    for table in TABLES:
-        for part in parts:
-            name = staging.placed(table, part.number)
-            files.append((table, part.number, name, footer_rows(name), file_size(name)))
-    rows = {table: sum(rows for kind, _, _, rows, _ in files if kind == table) for table in TABLES}
+    shards = [(table, number) for table in TABLES for number in numbers]
+    files = entries([(job.shard(*one), job.staged(*one), footer_rows(job.staged(*one))) for one in shards])
+    rows = Counter[str]()
+    for (table, _), file in zip(shards, files, strict=True):
+        rows[table] += file["rows"]
     failed = counts[MALFORMED_PAGE] + counts[PAGE_FAILED]
     skipped = sum(counts[reason] for reason in SKIPS)
     lost = sum(titles[reason] for reason in LOSSES)
-    _audit("pages read = articles + skipped + rejected", counts["read"], counts["articles"] + skipped + failed)
-    _audit(
-        "titles scanned = articles + redirects + duplicates",
-        sum(s.get("titles", 0) for s in scans),
-        counts["articles"] + counts[PAGE_FAILED] + titles["redirects"] + titles[DUPLICATE_PAGE],
-    )
-    _audit(
-        "redirects = titles that lead to a page + rejects", titles["redirects"], rows["titles"] - titles["pages"] + lost
-    )
-    _audit("rows of paragraphs", counts["paragraphs"], rows["paragraphs"])
-    _audit("rows of pages = articles", counts["articles"], rows["pages"])
-    _audit("rows of titles", resolved["titles"], rows["titles"])
-    _audit("rows of rejects = failures + redirects that lead nowhere", failed + lost, rows["rejects"])
-    if counts["read"] and failed / counts["read"] > max_reject_share:
+    scanned = sum(summary.get("titles", 0) for summary in scans)
+    told_apart = counts["articles"] + counts[PAGE_FAILED] + titles["redirects"] + titles[DUPLICATE_PAGE]
+    leading = rows["titles"] - titles["pages"]
+    checks = [
+        ("pages read = articles + skipped + rejected", counts["read"], counts["articles"] + skipped + failed),
+        ("titles scanned = articles + redirects + duplicates", scanned, told_apart),
+        ("redirects = titles that lead to a page + rejects", titles["redirects"], leading + lost),
+        ("rows of paragraphs", counts["paragraphs"], rows["paragraphs"]),
+        ("rows of pages = articles", counts["articles"], rows["pages"]),
+        ("rows of titles", resolved["titles"], rows["titles"]),
+        ("rows of rejects = failures + redirects that lead nowhere", failed + lost, rows["rejects"]),
+    ]
+    audit("the build does not add up", checks)
+    if counts["read"] and failed / counts["read"] > job.max_reject_share:
         raise RunFailed(
-            f"{failed:,} of {counts['read']:,} pages failed, more than --max-reject-share {max_reject_share:g} allows; "
-            f"their titles and reasons are in {join(staging.folder, 'rejects-*.parquet')}"
+            f"{failed:,} of {counts['read']:,} pages failed, more than --max-reject-share {job.max_reject_share:g} "
+            f"allows; their titles and reasons are in {staging.path('rejects-*.parquet')}"
         )
-
-    make_folder(output)
-    _clear(output)
-    published = []
-    for table, number, name, count, size in files:
-        if name != staging.final(table, number):
-            move(name, staging.final(table, number))
-        published.append({"name": basename(staging.final(table, number)), "rows": count, "bytes": size})
-    if staging.index() != join(output, INDEX):
-        move(staging.index(), join(output, INDEX))
     manifest = {
-        **facts,
+        **job.facts,
         "inputs": read,
-        "fingerprint": staging.fingerprint,
+        "fingerprint": job.fingerprint,
         "counters": dict(sorted(counts.items())),
         "unknown_templates": dict(sorted(unknown.most_common(100), key=lambda item: (-item[1], item[0]))),
-        "files": published,
+        "files": files,
     }
-    write_json(join(output, MANIFEST), manifest)
-    delete_folder(staging.folder)
+    placed = {_staged(*one): job.shard(*one) for one in shards} | {INDEX: INDEX}
+    staging.publish(placed, {MANIFEST: manifest}, shards_in(staging.output))
     return manifest
+
+
+def shards_in(output: str) -> list[str]:
+    """Names of all shards of a knowledge source that stand in a folder, of whatever build."""
+    return [name for table in TABLES for name in list_folder(output, f"{table}-*.parquet")]
 
 
 def is_whole(output: str, manifest: Mapping[str, Any]) -> bool:
@@ -546,26 +500,3 @@ def is_whole(output: str, manifest: Mapping[str, Any]) -> bool:
         return have_rows(tables) and is_arrow(join(output, INDEX))
     except (KeyError, TypeError):
         return False
-
-
-def _clear(output: str) -> None:
-    """Delete the tables that a manifest names, it last: what stood there ends as its successor is whole."""
-    path = join(output, MANIFEST)
-    if exists(path):
-        with contextlib.suppress(InputError, KeyError, TypeError):
-            for file in read_json(path)["files"]:
-                delete_file(join(output, basename(file["name"])))
-        delete_file(join(output, INDEX))
-        delete_file(path)
-
-
-def left_by(staging: Staging, stage: str, number: int) -> dict[str, Any]:
-    summary = staging.marker(stage, number)
-    if summary is None:
-        raise RunFailed(f"part {number} of stage {stage} left no marker in {staging.folder}")
-    return summary
-
-
-def _audit(what: str, left: int, right: int) -> None:
-    if left != right:
-        raise RunFailed(f"the build does not add up: {what}: {left:,} against {right:,}")

@@ -105,5 +105,10 @@ def page_rows(path: str, wanted: Iterable[str]) -> Iterator[tuple[str, list[str]
         yield current, texts, sections
 
 
+def manifest_name(dataset: str, split: str) -> str:
+    """Path of a table's manifest below the folder of tasks, with ``/``."""
+    return f"manifests/{dataset}-{split}.json"
+
+
 def manifest_path(output: str, dataset: str, split: str) -> str:
-    return join(output, "manifests", f"{dataset}-{split}.json")
+    return join(output, *manifest_name(dataset, split).split("/"))

@@ -11,9 +11,10 @@ from kiltetl.schemas.records import Evidence
 from kiltetl.transforms.alignment.bleu import Bleu
 from kiltetl.transforms.alignment.mapping import Finding
 from kiltetl.transforms.datasets.spec import Dataset
-from kiltetl.transforms.files.paths import FileInfo, join
+from kiltetl.transforms.files.paths import FileInfo
 from kiltetl.transforms.jobs.examples import bucket_count
 from kiltetl.transforms.jobs.reader import KnowledgeSource
+from kiltetl.transforms.jobs.staging import Staging
 from kiltetl.transforms.jobs.tasks_borrowed import Tables
 
 
@@ -26,7 +27,7 @@ class TaskJob:
     sources: tuple[FileInfo, ...]
     evidence: tuple[FileInfo, ...]
     knowledge_source: KnowledgeSource | None
-    output: str
+    staging: Staging
     keep_weak: bool
     bleu: Bleu
     span_rows: int  # rows of a page that one span may run over
@@ -49,12 +50,11 @@ class TaskJob:
         return len(self.sources) if self.dataset.merge is None else bucket_count(self.sources)
 
     @property
-    def staging(self) -> str:
-        """A folder of our own, in the output."""
-        return join(self.output, f".kiltetl-staging-{self.dataset.name}-{self.split}")
+    def output(self) -> str:
+        return self.staging.output
 
     def staged(self, name: str) -> str:
-        return join(self.staging, name)
+        return self.staging.path(name)
 
 
 class Ref(NamedTuple):

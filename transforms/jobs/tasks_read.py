@@ -8,7 +8,7 @@ from kiltetl.transforms.files.paths import basename
 from kiltetl.transforms.files.progress import advance
 from kiltetl.transforms.files.rows import read_rows
 from kiltetl.transforms.files.shards import ShardWriter
-from kiltetl.transforms.files.streams import read_json, write_json
+from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.examples import Read, Refused, deal_out, merged, of_split, read_pages, read_source
 from kiltetl.transforms.jobs.tasks_job import Ref, Request, TaskJob
 
@@ -18,12 +18,16 @@ GROUPS = "groups.json"
 def gather_file(job: TaskJob, number: int) -> None:
     """First step for a dataset whose rows are merged: one file's examples to the buckets."""
     info = job.sources[number]
-    pieces = [job.staged(f"piece-{bucket:05d}-{number:05d}.jsonl") for bucket in range(job.parts)]
-    counts, refused = deal_out(job.dataset, info.path, pieces)
-    with ShardWriter(job.staged(f"gather-rejects-{number:05d}.parquet"), Reject) as rejects:
+    if job.staging.left("gather", number) is not None:
+        advance(info.size)
+        return
+    pieces = [f"piece-{bucket:05d}-{number:05d}.jsonl" for bucket in range(job.parts)]
+    counts, refused = deal_out(job.dataset, info.path, [job.staged(piece) for piece in pieces])
+    rejected = f"gather-rejects-{number:05d}.parquet"
+    with ShardWriter(job.staged(rejected), Reject) as rejects:
         for row, one in refused:
             rejects.write(Reject(job.stage, f"{basename(info.path)}:{row}", one.reason, one.detail))
-    write_json(job.staged(f"gather-{number:05d}.json"), dict(counts))
+    job.staging.leave("gather", number, dict(counts), [*pieces, rejected])
 
 
 def read_part(job: TaskJob, part: int) -> Iterator[tuple[int, Read]]:
@@ -57,7 +61,9 @@ def _pieces(job: TaskJob, part: int) -> list[str]:
 
 
 def requests(job: TaskJob, part: int) -> Iterator[Request]:
-    """The evidence that a part's examples name, with where it stands."""
+    """The evidence that a part's examples name, with where it stands; none of a part that is done."""
+    if job.staging.left("part", part) is not None:
+        return
     position = 0
     for _, read in read_part(job, part):
         for example in () if isinstance(read, Refused) else read:
@@ -71,7 +77,8 @@ def read_evidence(job: TaskJob, number: int, needed: frozenset[str]) -> Iterator
     """(key, sentences) of the pages that are needed of one of the dataset's evidence files."""
     info = job.evidence[number]
     rows = 0
-    with ShardWriter(job.staged(f"evidence-rejects-{number:05d}.parquet"), Reject) as rejects:
+    rejected = f"evidence-rejects-{number:05d}.parquet"
+    with ShardWriter(job.staged(rejected), Reject) as rejects:
         for rows, row in read_rows(info.path, report=advance):
             pages = read_pages(job.dataset, rows, row)
             if isinstance(pages, Refused):
@@ -79,7 +86,7 @@ def read_evidence(job: TaskJob, number: int, needed: frozenset[str]) -> Iterator
                 rejects.write(Reject(f"{job.stage}/evidence", name, pages.reason, pages.detail))
                 continue
             yield from ((page.key, page.sentences) for page in pages if page.key in needed)
-    write_json(job.staged(f"evidence-{number:05d}.json"), {"read": rows, "malformed": rejects.count})
+    job.staging.leave("evidence", number, {"read": rows, "malformed": rejects.count}, [rejected])
 
 
 def example_ids(job: TaskJob, part: int) -> set[str]:

@@ -15,19 +15,15 @@ from kiltetl.transforms.alignment.histogram import Quality, added
 from kiltetl.transforms.alignment.mapping import Unmapped, map_example, set_losses
 from kiltetl.transforms.files.paths import (
     basename,
-    delete_file,
-    delete_folder,
     exists,
-    file_size,
     join,
     list_folder,
-    make_folder,
-    move,
 )
 from kiltetl.transforms.files.shards import ShardWriter, footer_rows, have_rows, read_table, shard_name
-from kiltetl.transforms.files.streams import read_json, write_json
+from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.examples import Refused
-from kiltetl.transforms.jobs.reader import manifest_path
+from kiltetl.transforms.jobs.reader import manifest_name, manifest_path
+from kiltetl.transforms.jobs.staging import audit, entries
 from kiltetl.transforms.jobs.tasks_borrowed import evidence_sets, with_sets
 from kiltetl.transforms.jobs.tasks_job import Found, Ref, TaskJob
 from kiltetl.transforms.jobs.tasks_read import example_ids, read_part
@@ -50,14 +46,18 @@ _COUNTERS = (
 
 def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
     """Read a part again, put the findings into its examples and write its shards; the summary."""
+    done = job.staging.left("part", part)
+    if done is not None:
+        return done
     findings: dict[Ref, Found] = {one.ref: one for one in found}
     counts: Counter[str] = Counter()
     quality = Quality()
     borrowed = evidence_sets(job.borrowed, example_ids(job, part)) if job.borrowed else {}
     position = 0
+    files = f"tasks-{part:05d}.parquet", f"rejects-{part:05d}.parquet"
     with (
-        ShardWriter(job.staged(f"tasks-{part:05d}.parquet"), Task, _weight, job.metadata) as tasks,
-        ShardWriter(job.staged(f"rejects-{part:05d}.parquet"), Reject) as rejects,
+        ShardWriter(job.staged(files[0]), Task, _weight, job.metadata) as tasks,
+        ShardWriter(job.staged(files[1]), Reject) as rejects,
     ):
         for taken, read in read_part(job, part):
             counts["read"] += taken
@@ -112,7 +112,7 @@ def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
                 counts["evidence_sets"] += sum(output.provenance is not None for output in record.output)
     counts["written"], counts["rejects"] = tasks.count, rejects.count
     summary = {"counts": dict(counts), "bleu": quality.summary()}
-    write_json(job.staged(f"part-{part:05d}.json"), summary)
+    job.staging.leave("part", part, summary, files)
     return summary
 
 
@@ -144,69 +144,52 @@ def _weight(task: Task) -> int:
 
 
 def publish(job: TaskJob) -> dict[str, Any]:
-    """Check that everything adds up, give the shards their names and write the manifest, last.
+    """Check that everything adds up and publish; the manifest.
 
     Raises:
         RunFailed: a count does not add up, an id occurs twice, or too many rows are malformed.
     """
-    summaries = [read_json(job.staged(f"part-{part:05d}.json")) for part in range(job.parts)]
+    staging, name, split = job.staging, job.dataset.name, job.split
+    summaries = [staging.summary("part", part) for part in range(job.parts)]
     counts = sum((Counter(summary["counts"]) for summary in summaries), Counter[str]())
-    shards = [job.staged(f"tasks-{part:05d}.parquet") for part in range(job.parts)]
-    reject_shards = [job.staged(f"rejects-{part:05d}.parquet") for part in range(job.parts)]
+    shards = [f"tasks-{part:05d}.parquet" for part in range(job.parts)]
+    reject_shards = [f"rejects-{part:05d}.parquet" for part in range(job.parts)]
     checks = []
+    merging = Counter[str]()
     if job.dataset.merge is not None:
         numbers = range(len(job.sources))
-        dealt = sum((Counter(read_json(job.staged(f"gather-{n:05d}.json"))) for n in numbers), Counter[str]())
+        dealt = sum((Counter(staging.summary("gather", number)) for number in numbers), Counter[str]())
         checks.append(("examples of all rows = examples merged", dealt["dealt"], counts["read"]))
-        for name in ("read", "used"):
-            counts[name] = dealt[name]
+        for counted in ("read", "used"):
+            counts[counted] = dealt[counted]
         merging = _by_reason(counts, "skipped")  # of examples, not of rows
         counts = Counter({name: n for name, n in counts.items() if not name.startswith("skipped:")})
         counts += Counter({name: n for name, n in dealt.items() if ":" in name})
         counts["rejects"] += dealt.total() - sum(n for name, n in dealt.items() if not name.startswith("rejected:"))
-        reject_shards += [job.staged(f"gather-rejects-{n:05d}.parquet") for n in numbers]
-    else:
-        merging = Counter()
+        reject_shards += [f"gather-rejects-{number:05d}.parquet" for number in numbers]
     evidence = Counter[str]()
     for number in range(len(job.evidence)):
-        evidence += Counter(read_json(job.staged(f"evidence-{number:05d}.json")))
-        reject_shards.append(job.staged(f"evidence-rejects-{number:05d}.parquet"))
+        evidence += Counter(staging.summary("evidence", number))
+        reject_shards.append(f"evidence-rejects-{number:05d}.parquet")
     skipped, failures, losses = (_by_reason(counts, kind) for kind in ("skipped", "rejected", "lost"))
     failed, lost = failures.total(), losses.total()
-    rows, reject_rows = [footer_rows(p) for p in shards], [footer_rows(p) for p in reject_shards]
+    rows, reject_rows = ([footer_rows(job.staged(one)) for one in found] for found in (shards, reject_shards))
     checks += [
-        (
-            "rows read = used + skipped + malformed",
-            counts["read"],
-            counts["used"] + skipped.total() + failed,
-        ),
+        ("rows read = used + skipped + malformed", counts["read"], counts["used"] + skipped.total() + failed),
         ("examples = written + rejected", counts["examples"], counts["written"] + lost),
         ("evidence sets mapped = written", counts["sets:mapped"], counts["own_sets"]),
         ("rows of the table", counts["written"], sum(rows)),
         ("rows of rejects", failed + lost + evidence["malformed"], sum(reject_rows)),
     ]
-    for what, left, right in checks:
-        if left != right:
-            raise RunFailed(f"{job.stage} does not add up: {what}: {left:,} against {right:,}")
-    if counts["read"] and failed / counts["read"] > job.max_reject_share:
-        raise RunFailed(
-            f"{job.stage}: {failed:,} of {counts['read']:,} rows are malformed, more than --max-reject-share "
-            f"{job.max_reject_share:g} allows; {_first_failure(reject_shards, job.stage)}"
-        )
-    if evidence["malformed"] > evidence["read"] * job.max_reject_share:
-        raise RunFailed(
-            f"{job.stage}: {evidence['malformed']:,} of {evidence['read']:,} evidence rows are no pages of "
-            f"{job.dataset.name}'s, more than --max-reject-share {job.max_reject_share:g} allows; "
-            f"{_first_failure(reject_shards, f'{job.stage}/evidence')}"
-        )
-    twice = _repeated(shards)
+    audit(f"{job.stage} does not add up", checks)
+    _check_failures(job, counts["read"], failed, evidence, [job.staged(one) for one in reject_shards])
+    twice = _repeated([job.staged(shard) for shard in shards])
     if twice:
         shown = ", ".join(f"{key} ({language})" for key, language in twice[:5])
         raise RunFailed(f"{job.stage}: ids occur more than once: {shown}{' …' if len(twice) > 5 else ''}")
 
-    delete_file(manifest_path(job.output, job.dataset.name, job.split))  # what stood there ends here
-    files = _publish_shards(shards, rows, join(job.output, job.dataset.name), job.split)
-    reject_files = _publish_shards(reject_shards, reject_rows, join(job.output, "rejects", job.dataset.name), job.split)
+    table = _numbered(shards, rows, name, split)
+    rejected = _numbered(reject_shards, reject_rows, f"rejects/{name}", split)
     manifest = {
         **job.facts,
         "counters": {name: counts[name] for name in _COUNTERS},
@@ -221,12 +204,38 @@ def publish(job: TaskJob) -> dict[str, Any]:
             if (found := _by_reason(counts, name))
         },
         "bleu": added([summary["bleu"] for summary in summaries]).summary(),
-        "files": files,
-        "reject_files": reject_files,
+        "files": _entries(job, table, dict(zip(shards, rows, strict=True))),
+        "reject_files": _entries(job, rejected, dict(zip(reject_shards, reject_rows, strict=True))),
     }
-    write_json(manifest_path(job.output, job.dataset.name, job.split), manifest)
-    delete_folder(job.staging)
+    stale = [f"{folder}/{one}" for folder in (name, f"rejects/{name}")
+             for one in list_folder(join(job.output, *folder.split("/")), f"{split}-*.parquet")]  # fmt: skip
+    staging.publish(table | rejected, {manifest_name(name, split): manifest}, stale)
     return manifest
+
+
+def _numbered(shards: Sequence[str], rows: Sequence[int], folder: str, split: str) -> dict[str, str]:
+    """Staged shards that hold rows to their final paths; one without rows stands for an empty table."""
+    kept = [shard for shard, count in zip(shards, rows, strict=True) if count] or [shards[0]]
+    return {shard: f"{folder}/{shard_name(split, number, len(kept))}" for number, shard in enumerate(kept)}
+
+
+def _entries(job: TaskJob, placed: Mapping[str, str], rows: Mapping[str, int]) -> list[dict[str, Any]]:
+    return entries([(path.rpartition("/")[2], job.staged(shard), rows[shard]) for shard, path in placed.items()])
+
+
+def _check_failures(job: TaskJob, read: int, failed: int, evidence: Mapping[str, int], rejects: Sequence[str]) -> None:
+    """RunFailed if a larger share of the rows is malformed than the job allows."""
+    if read and failed / read > job.max_reject_share:
+        raise RunFailed(
+            f"{job.stage}: {failed:,} of {read:,} rows are malformed, more than --max-reject-share "
+            f"{job.max_reject_share:g} allows; {_first_failure(rejects, job.stage)}"
+        )
+    if evidence["malformed"] > evidence["read"] * job.max_reject_share:
+        raise RunFailed(
+            f"{job.stage}: {evidence['malformed']:,} of {evidence['read']:,} evidence rows are no pages of "
+            f"{job.dataset.name}'s, more than --max-reject-share {job.max_reject_share:g} allows; "
+            f"{_first_failure(rejects, f'{job.stage}/evidence')}"
+        )
 
 
 def _first_failure(reject_shards: Sequence[str], stage: str) -> str:
@@ -270,18 +279,3 @@ def already_mapped(job: TaskJob) -> dict[str, Any] | None:
     except (InputError, KeyError, TypeError):
         return None
     return manifest if have_rows(shards) else None
-
-
-def _publish_shards(shards: Sequence[str], rows: Sequence[int], folder: str, split: str) -> list[dict[str, Any]]:
-    """Move the shards that hold rows to their final names; one without rows stands for an empty table."""
-    make_folder(folder)
-    for name in list_folder(folder, f"{split}-*.parquet"):
-        delete_file(join(folder, name))
-    kept = [(path, count) for path, count in zip(shards, rows, strict=True) if count] or [(shards[0], 0)]
-    files = []
-    for number, (path, count) in enumerate(kept):
-        name = shard_name(split, number, len(kept))
-        size = file_size(path)
-        move(path, join(folder, name))
-        files.append({"name": name, "rows": count, "bytes": size})
-    return files

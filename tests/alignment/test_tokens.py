@@ -1,0 +1,63 @@
+"""Tokens: those of sacrebleu, each with its place in the text."""
+
+import sys
+from inspect import unwrap
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
+from sacrebleu.tokenizers.tokenizer_char import TokenizerChar
+from sacrebleu.tokenizers.tokenizer_zh import TokenizerZh
+
+from kiltetl.transforms.alignment.tokens import fold, tokenize_page, tokenizer_for, tokens
+from tests.support.tricky_text import pieces
+
+TOKENIZERS = {"en": Tokenizer13a(), "zh": TokenizerZh(), "ja": TokenizerChar()}
+
+
+@pytest.mark.parametrize(
+    ("language", "tokenizer"),
+    [("en", "13a"), ("", "13a"), ("zh", "zh"), ("zh_hk", "zh"), ("zh-yue", "zh"), ("ZH", "zh"), ("zha", "13a")]
+    + [(language, "char") for language in ("ja", "th", "km", "lo", "my")],
+)
+def test_tokenizer_for(language: str, tokenizer: str) -> None:
+    assert tokenizer_for(language) == tokenizer
+
+
+def test_every_character_is_split_as_sacrebleu_splits_it() -> None:
+    for point in (*range(0x30000), *range(0x30000, sys.maxunicode, 0x111)):
+        letter = chr(point)
+        assert point <= 0x3000 or not letter.isspace()  # the table of white space ends there
+        text = f"x{letter}x"
+        for tokenizer, name in ((TOKENIZERS["en"], "13a"), (TOKENIZERS["zh"], "zh")):
+            expected = unwrap(type(tokenizer).__call__)(tokenizer, fold(text)).split()
+            assert tokens(text, name) == expected, f"U+{point:04X}"  # type: ignore[arg-type]
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.sampled_from(["en", "zh", "ja"]), st.lists(pieces("中", "。", "😀", "\u0301", "ا"), max_size=3))
+def test_tokens_and_offsets(language: str, paragraphs: list[str]) -> None:
+    """Tokens are sacrebleu's own of the folded text; each covers its characters, in order."""
+    page = tokenize_page(paragraphs, language)
+    words = {number: word for word, number in page.vocabulary.items()}
+    tokenizer = TOKENIZERS[language]
+    assert len(page.first) == len(page.stop) == len(paragraphs)
+    for text, first, stop in zip(paragraphs, page.first, page.stop, strict=True):
+        expected = unwrap(type(tokenizer).__call__)(tokenizer, fold(text)).split()
+        assert [words[number] for number in page.ids[first:stop]] == expected
+        assert tokens(text, tokenizer_for(language)) == expected
+        starts, ends = page.starts[first:stop], page.ends[first:stop]
+        assert (starts < ends).all()
+        assert (ends <= len(text)).all()
+        if "İ" not in text:  # one letter, two characters when lower-cased
+            assert (ends[:-1] <= starts[1:]).all()
+        if not any(mark in fold(text) for mark in ("&", "<skipped>", "-\n", "σ", "ς")):
+            for word, start, end in zip(expected, starts, ends, strict=True):
+                assert word in fold(text[start:end])
+                assert len(fold(text[start:end])) - len(word) <= text[start:end].count("İ")
+            covered = np.zeros(len(text), bool)
+            for start, end in zip(starts, ends, strict=True):
+                covered[start:end] = True
+            assert [letter for letter, token in zip(text, covered, strict=True) if not token and letter.strip()] == []

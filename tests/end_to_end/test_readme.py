@@ -1,0 +1,104 @@
+"""The README tells the truth: what it shows is what the example build makes and the code says."""
+
+import json
+import re
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from kiltetl.pipelines import build, cli, knowledge_source, tasks
+from kiltetl.transforms import datasets
+from kiltetl.transforms.datasets import DATASETS, NAMES
+from tests.support.checkout import ROOT
+from tests.support.miniwiki import Page, dump_xml
+from tools.readme import README, blocks, replaced
+
+
+def test_what_the_readme_shows_is_what_comes_out(tmp_path: Path) -> None:
+    text = README.read_text()
+    assert replaced(text, blocks(tmp_path)) == text, "run: python -m tools.readme"
+
+
+def test_every_dataset_says_which_files_it_wants() -> None:
+    for name, dataset in DATASETS.items():
+        assert "--source" in dataset.usage, name
+        assert not re.search(r"[|<>\n]", dataset.usage), f"{name}: this breaks the table"
+        assert (dataset.read_evidence is not None) == ("--evidence" in dataset.usage), name
+        assert all(f"{option}=" in dataset.usage for option in (*(dataset.files or ()), *(dataset.options or ()))), name
+
+
+def test_a_further_dataset_is_one_file_and_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file that the README shows, as it stands there, among the others: its rows are mapped."""
+    shown = re.search(r"```python\n(# transforms/datasets/(\w+)\.py\n.*?)```", README.read_text(), re.DOTALL)
+    assert shown
+    code, name = shown.groups()
+    (tmp_path / f"{name}.py").write_text(code)
+    monkeypatch.setattr(datasets, "__path__", [*datasets.__path__, str(tmp_path)])
+    monkeypatch.setattr(tasks, "DATASETS", datasets.load((*(one for one in NAMES if one != name), name)))
+    sentence = "A kite is a tethered craft that is held up by the wind."
+    (tmp_path / "wiki.xml").write_bytes(dump_xml([Page("Kite", f"{sentence} It has a tail.")]))
+    source = str(tmp_path / "ks")
+    assert knowledge_source.main(["--dump", str(tmp_path / "wiki.xml"), "--output", source, "--quiet"]) == 0
+    row = {"id": 1, "q": "What holds up a kite?", "a": "the wind", "page": "Kite", "sentence": sentence}
+    rows = [row, row | {"id": 2, "page": "Zeppelin"}]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ["--dataset", name, "--split", "dev", "--source", str(tmp_path / "rows.jsonl"), "--quiet"]
+    assert tasks.main([*arguments, "--knowledge-source", source, "--output", str(tmp_path / "out")]) == 0
+    (found,) = pq.read_table(tmp_path / "out" / name / "validation-00000-of-00001.parquet").to_pylist()
+    assert (found["id"], found["dataset"], found["output"][0]["answer"]) == ("1", name, "the wind")
+    (place,) = found["output"][0]["provenance"]
+    assert (place["title"], place["start_paragraph_id"], place["end_character"]) == ("Kite", 1, len(sentence))
+    (reject,) = pq.read_table(tmp_path / "out" / "rejects" / name / "validation-00000-of-00001.parquet").to_pylist()
+    assert (reject["source_id"], reject["reason"]) == ("2", "page-not-in-knowledge-source")
+
+
+def test_every_make_target_that_is_named_exists() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for page in ("README.md", "CONTRIBUTING.md"):
+        named = re.findall(r"`?\bmake ([a-z-]+)", (ROOT / page).read_text())
+        assert {name for name in named if f"make {name}" in (ROOT / page).read_text()} & {"build", "test"}
+        assert set(re.findall(r"`make ([a-z-]+)", (ROOT / page).read_text())) <= targets
+
+
+def test_every_file_that_is_linked_exists() -> None:
+    for page in ("README.md", "CONTRIBUTING.md", "examples/README.md"):
+        for target in re.findall(r"\]\(([^)#]+)\)", (ROOT / page).read_text()):
+            assert target.startswith("https://") or (ROOT / page).parent.joinpath(target).exists(), target
+
+
+@pytest.mark.parametrize(
+    "command", ["build", "knowledge-source", "tasks", "report", "evaluate", "export", "annotations", "anchors"]
+)
+def test_every_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command in cli._HELP
+    try:
+        status = cli.main([command, "--help"])
+    except SystemExit as ended:  # argparse's own way
+        status = ended.code
+    assert status == 0
+    assert f"kiltetl {command}" in capsys.readouterr().out
+
+
+def test_options_in_the_readme_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    text = README.read_text()
+    known = set()
+    for command in (
+        "knowledge-source",
+        "tasks",
+        "build",
+        "report",
+        "evaluate kilt",
+        "evaluate mkqa",
+        "export kilt-jsonl",
+        "anchors",
+        "annotations candidates",
+        "annotations apply",
+    ):
+        with pytest.raises(SystemExit):
+            cli.main([*command.split(), "--help"])
+        known |= set(re.findall(r"--[a-z][a-z-]+", capsys.readouterr().out))
+    for line in re.findall(r"^kiltetl .*$", text, re.MULTILINE):
+        own = line.partition(" -- ")[0]
+        assert set(re.findall(r"(?<= )--[a-z][a-z-]+", own)) <= known, line
+    assert build.read_config(str(ROOT / "examples" / "build.toml"))["task"]
