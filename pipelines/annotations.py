@@ -1,4 +1,4 @@
-"""annotations: passages for people to judge, and their judgements as provenance (nq and eli5)."""
+"""annotations: passages for people to judge, and their judgements as provenance."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,6 +22,8 @@ from kiltetl.schemas.reasons import (
 )
 from kiltetl.transforms.annotation.judgements import ANNOTATIONS, LOW_ROUGE
 from kiltetl.transforms.annotation.passages import CONTROLS, MIN_OVERLAP, PASSAGES
+from kiltetl.transforms.datasets import DATASETS, find_dataset
+from kiltetl.transforms.datasets.spec import Dataset
 from kiltetl.transforms.files.checksums import digests
 from kiltetl.transforms.files.paths import (
     FileInfo,
@@ -41,15 +43,15 @@ from kiltetl.transforms.jobs.staging import Staging, digest_of
 if TYPE_CHECKING:
     import apache_beam as beam
 
-DATASETS = ("nq", "eli5")
+_ANNOTATED = tuple(name for name, dataset in DATASETS.items() if dataset.annotated)
 SPLITS = {"dev": "validation", "validation": "validation", "test": "test"}
 
-_USAGE = """\
-usage: kiltetl annotations candidates --tasks DIR --knowledge-source DIR --dataset nq|eli5 --split SPLIT
+_USAGE = f"""\
+usage: kiltetl annotations candidates --tasks DIR --knowledge-source DIR --dataset NAME --split SPLIT
                                       --passages FILE … --output DIR [options] [-- BEAM OPTIONS]
        kiltetl annotations [apply] --tasks DIR --judgements FILE … [--output DIR] [options] [-- BEAM OPTIONS]
 
-annotations: passages for people to judge, and their judgements as provenance (nq and eli5).
+annotations: passages for people to judge, and their judgements as provenance ({" and ".join(_ANNOTATED)}).
 
   candidates  the passages to judge, out of those that retrieval systems found
   apply       judgements put into the tables: provenance, partial evidence, agreement (the default)
@@ -145,7 +147,7 @@ def build_apply(root: "beam.Pipeline", job: ApplyJob) -> None:
 
 def plan_candidates(settings: CandidateSettings) -> CandidateJob:
     """Look at the input; InputError for what the user can mend."""
-    (found,) = _tables(settings.tasks, settings.dataset, settings.split)
+    (found,) = _tables(settings.tasks, _datasets(settings.dataset), settings.split)
     source = open_knowledge_source(settings.knowledge_source)
     about = source.about
     _check_source(found, about, settings.knowledge_source)
@@ -240,7 +242,8 @@ def _say_candidates(settings: CandidateSettings, console: Console) -> None:
 
 def plan_apply(settings: ApplySettings) -> ApplyJob:
     """Look at the input; InputError for what the user can mend."""
-    tables = _tables(settings.tasks, settings.dataset, settings.split)
+    datasets = _datasets(settings.dataset)
+    tables = _tables(settings.tasks, datasets, settings.split)
     files = tuple(expand(settings.judgements))
     check_judgements(files)
     output = settings.output or join(settings.tasks, "annotated")
@@ -273,6 +276,7 @@ def plan_apply(settings: ApplySettings) -> ApplyJob:
     }
     job = ApplyJob(
         tables=tables,
+        datasets={one.name: one for one in datasets},
         judgements=files,
         source=source,
         staging=Staging(output, "annotations", digest_of([facts, about, [one.manifest for one in tables]])),
@@ -337,18 +341,24 @@ def _say_apply(settings: ApplySettings, console: Console) -> None:
 # both
 
 
-def _tables(folder: str, dataset: str | None, split: str | None) -> tuple[TaskTable, ...]:
-    if dataset is not None and dataset not in DATASETS:
-        raise InputError(f"--dataset {dataset}: the campaign is of {' and '.join(DATASETS)}")
+def _datasets(name: str | None) -> tuple[Dataset, ...]:
+    """The dataset that is asked for, else all that are annotated."""
+    asked = DATASETS.values() if name is None else (find_dataset(name),)
+    found = tuple(one for one in asked if one.annotated)
+    if not found:
+        raise InputError(f"--dataset {name}: the campaign is of {' and '.join(_ANNOTATED)}")
+    return found
+
+
+def _tables(folder: str, datasets: Sequence[Dataset], split: str | None) -> tuple[TaskTable, ...]:
     if split is not None and split not in SPLITS:
         raise InputError(f"--split {split}: the campaign is of dev (= validation) and test")
-    datasets = DATASETS if dataset is None else (dataset,)
     splits = ("validation", "test") if split is None else (SPLITS[split],)
     check_filesystem(folder)
-    found = [open_table(folder, one, other) for one in datasets for other in splits]
+    found = [open_table(folder, one.name, other) for one in datasets for other in splits]
     tables = tuple(one for one in found if one is not None)
     if not tables:
-        names = " or ".join(f"{one}/{other}" for one in datasets for other in splits)
+        names = " or ".join(f"{one.name}/{other}" for one in datasets for other in splits)
         raise InputError(
             f"{folder}: no finished table {names} in it; map it first with kiltetl tasks --output {folder}"
         )
@@ -396,7 +406,7 @@ def parse_candidates(arguments: Sequence[str]) -> tuple[CandidateSettings, Conso
     own, beam_arguments = split_beam_options(arguments)
     parser = _parser("candidates", _CANDIDATES)
     parser.add_argument("--knowledge-source", required=True, metavar="DIR", help="what it was mapped onto")
-    parser.add_argument("--dataset", required=True, metavar="NAME", help=" or ".join(DATASETS))
+    parser.add_argument("--dataset", required=True, metavar="NAME", help=" or ".join(_ANNOTATED))
     parser.add_argument("--split", required=True, metavar="SPLIT", help="dev (= validation) or test")
     parser.add_argument("--passages", nargs="+", required=True, metavar="FILE", help="retrieved passages (JSON Lines)")
     parser.add_argument("--output", required=True, metavar="DIR", help="folder for the passages to judge")
@@ -445,7 +455,7 @@ def parse_apply(arguments: Sequence[str]) -> tuple[ApplySettings, Console]:
     parser.add_argument("--judgements", nargs="+", required=True, metavar="FILE", help="judgements (JSON Lines)")
     parser.add_argument("--output", metavar="DIR", help="folder for the tables (annotated, in that of the tasks)")
     parser.add_argument("--knowledge-source", metavar="DIR", help="where titles, sections and texts are looked up")
-    parser.add_argument("--dataset", metavar="NAME", help="only this one: nq or eli5 (both)")
+    parser.add_argument("--dataset", metavar="NAME", help=f"only this one: {' or '.join(_ANNOTATED)} (both)")
     parser.add_argument("--split", metavar="SPLIT", help="only this one: dev or test (both)")
     parser.add_argument(
         "--min-control",

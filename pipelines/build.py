@@ -11,7 +11,7 @@ from kiltetl.pipelines import knowledge_source, report, tasks
 from kiltetl.pipelines.arguments import Parser, add_common_arguments, positive, share, split_beam_options
 from kiltetl.pipelines.console import Console, run_command, table
 from kiltetl.schemas.errors import InputError
-from kiltetl.transforms.files.paths import absolute, check_filesystem, join, list_folder
+from kiltetl.transforms.files.paths import absolute, check_filesystem, join
 from kiltetl.transforms.jobs.reader import open_knowledge_source
 from kiltetl.transforms.reports.build_summary import terminal_rows
 
@@ -191,15 +191,18 @@ def settings_of(
 
 def check(path: str, source_folder: str | None, stages: Sequence[tasks.Settings]) -> None:
     """InputError for what is wrong with a task, before anything is built; names the task."""
+    before: set[str] = set()
     for number, one in enumerate(stages, 1):
         try:
-            needs = tasks.check(one).dataset.needs_knowledge_source
-            if needs and source_folder is None:
-                raise InputError(f"{one.dataset} is mapped onto pages: the file needs a [knowledge_source]")
-            if one.mkqa_provenance == one.output and one.dataset == "mkqa":
-                earlier = any(other.dataset == "nq" for other in stages[: number - 1])
-                if not earlier and not list_folder(join(one.output, "manifests"), "nq-*.json"):
-                    raise InputError("mkqa_provenance = true takes the evidence of nq: put a [[task]] of nq before it")
+            dataset = tasks.check(one).dataset
+            if dataset.needs_knowledge_source and source_folder is None:
+                raise InputError(f"{dataset.name} is mapped onto pages: the file needs a [knowledge_source]")
+            lender = dataset.ids_of if one.mkqa_provenance == one.output else None
+            if lender is not None and lender not in before and not tasks.mapped(one.output, lender):
+                raise InputError(
+                    f"mkqa_provenance = true takes the evidence of {lender}: put a [[task]] of {lender} before it"
+                )
+            before.add(dataset.name)
         except InputError as error:
             raise InputError(f"{path}: [[task]] number {number}: {error}") from None
 

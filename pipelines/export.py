@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +12,8 @@ from kiltetl.pipelines.console import Console, run_command, size, table
 from kiltetl.schemas.arrow import records_of
 from kiltetl.schemas.errors import InputError
 from kiltetl.schemas.records import Task
+from kiltetl.transforms.datasets import DATASETS, find_dataset
+from kiltetl.transforms.datasets.spec import Shape
 from kiltetl.transforms.files.paths import basename, check_filesystem, exists, file_size, join, list_folder
 from kiltetl.transforms.files.shards import footer_rows, parquet_file
 from kiltetl.transforms.files.streams import read_json, replacing
@@ -63,12 +65,16 @@ class Split:
     split: str
     shards: tuple[str, ...]
     rows: int
+    shape: Shape | None = None
 
 
 def plan(settings: Settings) -> list[Split]:
     """The tables that are asked for; InputError for what the user can mend."""
     check_filesystem(settings.tasks)
     check_filesystem(settings.output, write=True)
+    own = {name: find_dataset(name) for name in settings.datasets if ":" in name}
+    asked = tuple(own[name].name if name in own else name for name in settings.datasets)
+    shapes = {one.name: one.shape for one in (*DATASETS.values(), *own.values())}
     places = (settings.tasks, join(settings.tasks, "tasks"))
     found: list[Split] = []
     for place in places:
@@ -79,16 +85,16 @@ def plan(settings: Settings) -> list[Split]:
     if not found:
         raise InputError(f"{settings.tasks}: no tables of kiltetl tasks in it; give the folder that it wrote")
     there = sorted({one.dataset for one in found})
-    for name in settings.datasets:
+    for name in asked:
         if name not in there:
             raise InputError(f"--dataset {name}: not in {settings.tasks}, which has {', '.join(there)}")
     wanted = [
-        one
+        replace(one, shape=shapes.get(one.dataset))
         for one in found
-        if one.dataset in (settings.datasets or there) and one.split in (settings.splits or (one.split,))
+        if one.dataset in (asked or there) and one.split in (settings.splits or (one.split,))
     ]
     if not wanted:
-        raise InputError(f"--split {' '.join(settings.splits)}: none of {', '.join(settings.datasets or there)} has it")
+        raise InputError(f"--split {' '.join(settings.splits)}: none of {', '.join(asked or there)} has it")
     return sorted(wanted, key=lambda one: (one.dataset, SPLITS.index(one.split) if one.split in SPLITS else 9))
 
 
@@ -123,7 +129,7 @@ def _has_output(split: Split) -> bool:
 def execute(settings: Settings, console: Console) -> list[tuple[str, int, int]]:
     """Write the files; name, records and bytes of each."""
     splits = plan(settings)
-    names = [file_name(one.dataset, one.split, _has_output(one)) for one in splits]
+    names = [file_name(one.dataset, one.split, one.shape, _has_output(one)) for one in splits]
     if settings.dry_run:
         console.say("would read:")
         for one in splits:
@@ -141,7 +147,7 @@ def execute(settings: Settings, console: Console) -> list[tuple[str, int, int]]:
             each = sum(map(file_size, one.shards)) / max(one.rows, 1)
             with replacing(path) as stream:
                 for record in records(one):
-                    line = line_of(to_kilt(record, settings.strict_release))
+                    line = line_of(to_kilt(record, one.shape, settings.strict_release))
                     stream.write(line)
                     count, length = count + 1, length + len(line)
                     report(round(each * count) - round(each * (count - 1)))
@@ -163,7 +169,13 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
     parser = Parser(__doc__ or "", _EPILOG, "kiltetl export kilt-jsonl")
     parser.add_argument("--tasks", required=True, metavar="DIR", help="what kiltetl tasks (or build) wrote")
     parser.add_argument("--output", required=True, metavar="DIR", help="folder for the files")
-    parser.add_argument("--dataset", nargs="+", default=[], metavar="NAME", help="these alone (all)")
+    parser.add_argument(
+        "--dataset",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="these alone (all); package.module:DATASET for one whose files have a shape of their own",
+    )
     parser.add_argument("--split", nargs="+", default=[], metavar="SPLIT", help="train, dev (= validation), test (all)")
     parser.add_argument(
         "--strict-release", action="store_true", help="only the keys that the released files of the dataset have"

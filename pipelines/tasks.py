@@ -15,8 +15,8 @@ from kiltetl.pipelines.launch import check_beam_options, launch
 from kiltetl.schemas import VERSION
 from kiltetl.schemas.errors import InputError
 from kiltetl.transforms.alignment.bleu import THRESHOLD, Bleu, signature
-from kiltetl.transforms.datasets import DATASETS
-from kiltetl.transforms.datasets.spec import Dataset
+from kiltetl.transforms.datasets import DATASETS, find_dataset
+from kiltetl.transforms.datasets.spec import SPLITS, Dataset, Options
 from kiltetl.transforms.files.checksums import digests, sample_digest
 from kiltetl.transforms.files.paths import (
     FileInfo,
@@ -27,7 +27,6 @@ from kiltetl.transforms.files.paths import (
     expand,
     file_size,
     join,
-    list_folder,
 )
 from kiltetl.transforms.files.rows import read_lines
 from kiltetl.transforms.files.shards import shard_name
@@ -44,8 +43,7 @@ from kiltetl.transforms.reports.build_summary import summarize, terminal_rows
 if TYPE_CHECKING:
     import apache_beam as beam
 
-_AVERAGES = ("spans_per_set", "sets_per_record", "pages_per_record", "answers_per_record")
-SPLITS = {"train": "train", "dev": "validation", "validation": "validation", "test": "test"}
+_SPLIT_NAMES = {"dev": "validation"} | {name: name for name in SPLITS}
 
 _EPILOG = """\
 examples:
@@ -99,12 +97,12 @@ def build(root: "beam.Pipeline", job: TaskJob) -> None:
     )
 
     parts = root | "Sources" >> beam.Create(range(len(job.sources)), reshuffle=True)
-    if job.dataset.key is not None:
+    if job.dataset.merge is not None:
         parts = parts | GatherExamples(job)
     found = []
     if job.knowledge_source is not None:
         asked = parts | ReadRequests(job)
-        if job.dataset.read_evidence is not None:
+        if job.dataset.evidence is not None:
             asked, missing = asked | LookUpSentences(job)
             found.append(missing)
         located, unknown = asked | LocatePages(job.knowledge_source)
@@ -122,12 +120,17 @@ class Checked:
     evidence: tuple[FileInfo, ...]
 
 
+def _dataset(settings: Settings) -> Dataset:
+    try:
+        return find_dataset(settings.dataset)
+    except InputError as error:
+        raise InputError(f"--dataset {error}") from None
+
+
 def check(settings: Settings) -> Checked:
     """Look at what is named, but for the knowledge source; InputError for what the user can mend."""
-    dataset = DATASETS.get(settings.dataset)
-    if dataset is None:
-        raise InputError(f"--dataset {settings.dataset}: unknown; known are {', '.join(sorted(DATASETS))}")
-    split = SPLITS.get(settings.split)
+    dataset = _dataset(settings)
+    split = _SPLIT_NAMES.get(settings.split)
     if split is None or split not in dataset.splits:
         names = ", ".join("validation (dev)" if name == "validation" else name for name in dataset.splits)
         raise InputError(f"--split {settings.split}: {dataset.name} has {names}")
@@ -137,13 +140,16 @@ def check(settings: Settings) -> Checked:
         dataset = released(dataset, split)
     sources = tuple(expand(settings.from_kilt or settings.source))
     evidence = tuple(expand(settings.evidence)) if settings.evidence else ()
-    if evidence and dataset.read_evidence is None:
+    if evidence and dataset.evidence is None:
         raise InputError(f"--evidence: {dataset.name} carries its evidence in its own files")
     dataset = _configured(dataset, dict(settings.files), dict(settings.options))
-    if dataset.evidence_required and not evidence:
+    if dataset.evidence is not None and dataset.evidence.required and not evidence:
         raise InputError(
             f"{dataset.name} keeps its evidence in files of its own: name them with --evidence; {dataset.homepage}"
         )
+    if settings.mkqa_provenance is not None and dataset.ids_of is None:
+        takers = " or ".join(one.name for one in DATASETS.values() if one.ids_of is not None)
+        raise InputError(f"--mkqa-provenance: goes with --dataset {takers} --source alone, whose ids are another's")
     for info in sources:
         check_format(dataset, info.path)
     for info in evidence[:1]:  # of many thousands
@@ -162,8 +168,8 @@ def plan(settings: Settings) -> TaskJob:
         source = open_knowledge_source(settings.knowledge_source)
         about = source.about
     borrowed = None
-    if settings.mkqa_provenance is not None:
-        borrowed, about = _borrowed(settings, settings.mkqa_provenance)
+    if settings.mkqa_provenance is not None and dataset.ids_of is not None:
+        borrowed, about = _borrowed(dataset.ids_of, settings.mkqa_provenance)
     check_filesystem(settings.output, write=True)
     language = source.site.language if source else "en"
     facts = {
@@ -186,9 +192,9 @@ def plan(settings: Settings) -> TaskJob:
             "signature": signature(settings.bleu, language) if source else None,
         },
         "published": {
-            "size": (dataset.published_size or {}).get(split),
-            "drop_percent": (dataset.published_drop or {}).get(split),
-            "averages": dict(zip(_AVERAGES, dataset.published_averages or (), strict=False)),
+            "size": dataset.published.size.get(split),
+            "drop_percent": dataset.published.drop.get(split),
+            "averages": dataset.published.averages_by_name(),
         },
     }
     changed = [changed_at(info.path) for info in (*sources, *evidence)]
@@ -209,44 +215,50 @@ def plan(settings: Settings) -> TaskJob:
     )
 
 
-def _borrowed(settings: Settings, folder: str) -> tuple[Tables, dict[str, Any] | None]:
-    """The tables of Natural Questions in a folder of tasks, and the knowledge source they were mapped onto."""
-    if settings.dataset != "mkqa" or settings.from_kilt:
-        raise InputError("--mkqa-provenance: goes with --dataset mkqa --source alone, whose ids are Natural Questions'")
-    names = list_folder(join(folder, "manifests"), "nq-*.json")
-    if not names:
+def mapped(folder: str, dataset: str) -> list[str]:
+    """The manifests of the splits of a dataset that are mapped in a folder of tasks."""
+    paths = (manifest_path(folder, dataset, split) for split in sorted(SPLITS))
+    return [path for path in paths if exists(path)]
+
+
+def _borrowed(lender: str, folder: str) -> tuple[Tables, dict[str, Any] | None]:
+    """The tables of a dataset in a folder of tasks, and the knowledge source that they were mapped onto."""
+    paths = mapped(folder, lender)
+    if not paths:
         raise InputError(
-            f"{folder}: no tables of nq in it; map them first: kiltetl tasks --dataset nq --output {folder}"
+            f"{folder}: no tables of {lender} in it; map them first: kiltetl tasks --dataset {lender} --output {folder}"
         )
-    manifests = [read_json(join(folder, "manifests", name)) for name in names]
+    manifests = [read_json(path) for path in paths]
     sources = {str((one["knowledge_source"] or {}).get("fingerprint")): one["knowledge_source"] for one in manifests}
     if len(sources) > 1:
-        raise InputError(f"{folder}: {' and '.join(names)} were mapped onto different knowledge sources; map them anew")
+        names = " and ".join(map(basename, paths))
+        raise InputError(f"{folder}: {names} were mapped onto different knowledge sources; map them anew")
     tables = Tables(
-        tuple(join(folder, "nq", file["name"]) for one in manifests for file in one["files"]),
-        tuple(join(folder, "rejects", "nq", file["name"]) for one in manifests for file in one["reject_files"]),
+        tuple(join(folder, lender, file["name"]) for one in manifests for file in one["files"]),
+        tuple(join(folder, "rejects", lender, file["name"]) for one in manifests for file in one["reject_files"]),
     )
     missing = next((path for path in (*tables.tasks, *tables.rejects) if not exists(path)), None)
     if missing is not None:
-        raise InputError(f"{missing}: not there, though a manifest names it; map nq anew")
+        raise InputError(f"{missing}: not there, though a manifest names it; map {lender} anew")
     return tables, next(iter(sources.values()))
 
 
 def _configured(dataset: Dataset, files: dict[str, str], options: dict[str, str]) -> Dataset:
     """The dataset with its option files and options."""
+    takes = dataset.options
     for flag, what, given, known in (
-        ("--file", "option file", files, dataset.files or {}),
-        ("--option", "option", options, dataset.options or {}),
+        ("--file", "option file", files, {} if takes is None else takes.files),
+        ("--option", "option", options, {} if takes is None else takes.values),
     ):
         for name in given:
             if name not in known:
-                takes = ", ".join(known) or "none"
-                raise InputError(f"{flag} {name}: {dataset.name} takes no such {what}; it takes {takes}")
-    if not (files or options) or dataset.configure is None:
+                names = ", ".join(known) or "none"
+                raise InputError(f"{flag} {name}: {dataset.name} takes no such {what}; it takes {names}")
+    if not (files or options) or takes is None:
         return dataset
     lines = {name: list(read_lines(path)) for name, path in files.items()}
     try:
-        return dataset.configure(lines | {name: [value] for name, value in options.items()})
+        return takes.configure(lines | {name: [value] for name, value in options.items()})
     except ValueError as error:
         raise InputError(f"{', '.join([*files.values(), *map('--option '.__add__, options)])}: {error}") from None
 
@@ -327,9 +339,19 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
     return settings_of(found, beam_arguments), Console(found.quiet, not found.no_color)
 
 
+def _takes() -> list[tuple[str, Options]]:
+    """What can be set of the built-in datasets, by their names."""
+    return [(name, dataset.options) for name, dataset in DATASETS.items() if dataset.options is not None]
+
+
 def parser() -> Parser:
     parser = Parser(__doc__ or "", _EPILOG, "kiltetl tasks")
-    parser.add_argument("--dataset", required=True, metavar="NAME", help=", ".join(sorted(DATASETS)))
+    parser.add_argument(
+        "--dataset",
+        required=True,
+        metavar="NAME",
+        help=f"{', '.join(sorted(DATASETS))}, or package.module:DATASET of your own",
+    )
     parser.add_argument("--split", required=True, metavar="SPLIT", help="train, dev (= validation) or test")
     parser.add_argument("--source", nargs="+", default=(), metavar="PATH", help="the dataset's original files")
     parser.add_argument(
@@ -344,7 +366,7 @@ def parser() -> Parser:
         default=[],
         metavar="NAME=PATH",
         help="an option file of the dataset: "
-        + "; ".join(f"{d.name}: {', '.join(d.files)}" for d in DATASETS.values() if d.files),
+        + "; ".join(f"{name}: {', '.join(takes.files)}" for name, takes in _takes() if takes.files),
     )
     parser.add_argument(
         "--option",
@@ -353,16 +375,17 @@ def parser() -> Parser:
         metavar="NAME=VALUE",
         help="a number in the rules of the dataset: "
         + "; ".join(
-            f"{d.name}: {', '.join(f'{name}, {text}' for name, text in d.options.items())}"
-            for d in DATASETS.values()
-            if d.options
+            f"{name}: {', '.join(f'{value}, {text}' for value, text in takes.values.items())}"
+            for name, takes in _takes()
+            if takes.values
         ),
     )
     parser.add_argument("--knowledge-source", metavar="DIR", help="what kiltetl knowledge-source wrote")
     parser.add_argument(
         "--mkqa-provenance",
         metavar="DIR",
-        help="mkqa: a folder of tasks with mapped nq, whose provenance the rows with the same id get",
+        help="a folder of tasks, of which the rows get the provenance of the same id: "
+        + "; ".join(f"{d.name}: of {d.ids_of}" for d in DATASETS.values() if d.ids_of),
     )
     parser.add_argument("--output", required=True, metavar="DIR", help="folder for the tables")
     parser.add_argument("--workers", type=positive, default=1, metavar="N", help="processes on this machine (1)")
@@ -421,10 +444,11 @@ def _command(arguments: Sequence[str]) -> None:
     if manifest is not None:
         console.say(table(terminal_rows(summarize(None, [manifest]))))
         if "borrowed" in manifest:
-            console.say("\nprovenance of nq: " + ", ".join(f"{k} {n:,}" for k, n in manifest["borrowed"].items()))
+            counts = ", ".join(f"{k} {n:,}" for k, n in manifest["borrowed"].items())
+            console.say(f"\nprovenance of {find_dataset(settings.dataset).ids_of}: {counts}")
         for remark, count in manifest.get("remarks", {}).items():
             console.say(f"\n{remark}: {count:,}")
-        console.say(f"\nshards in {join(settings.output, settings.dataset)}")
+        console.say(f"\nshards in {join(settings.output, manifest['dataset'])}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

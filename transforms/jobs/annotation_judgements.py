@@ -19,7 +19,6 @@ from kiltetl.schemas.reasons import (
 from kiltetl.schemas.records import Reject, Task
 from kiltetl.transforms.annotation.judgements import (
     ANNOTATIONS,
-    LONG_ANSWERS,
     Annotated,
     Judgement,
     agreement,
@@ -30,6 +29,7 @@ from kiltetl.transforms.annotation.judgements import (
     judgement_of,
 )
 from kiltetl.transforms.annotation.passages import Passage, PassageText, gold_passages, text_of
+from kiltetl.transforms.datasets.spec import Dataset
 from kiltetl.transforms.files.paths import FileInfo, basename, exists, join, list_folder
 from kiltetl.transforms.files.progress import advance
 from kiltetl.transforms.files.rows import BadRow, read_rows
@@ -51,6 +51,7 @@ class ApplyJob:
     """Judgements to put into tables: everything that the graph needs."""
 
     tables: tuple[TaskTable, ...]
+    datasets: Mapping[str, Dataset]  # of the tables, by name
     judgements: tuple[FileInfo, ...]
     source: KnowledgeSource | None
     staging: Staging
@@ -272,6 +273,7 @@ def _annotate_table(
     by_question: dict[str, list[Judgement]] = {}
     for one in judgements:
         by_question.setdefault(one.question, []).append(one)
+    dataset = job.datasets[table.dataset]
     counts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     campaign: Counter[str] = Counter()
@@ -299,7 +301,7 @@ def _annotate_table(
                     tasks.write(found.task)
                     _count_record(counts, found.task)
                     counts["added_pages"] += _added_pages(task, found)
-                    if table.dataset in LONG_ANSWERS and found.accepted:
+                    if dataset.long_answers and found.accepted:
                         campaign["rouge_compared" if found.rouge is not None else "rouge_without_text"] += 1
                         if is_flagged(found):
                             flags.append({"id": task.id, "rouge_l": found.rouge, "passages": _passages(found)})
@@ -319,7 +321,7 @@ def _annotate_table(
         "dataset": table.dataset,
         "split": table.split,
         "parameters": {**(table.manifest.get("parameters") or {}), **job.facts["parameters"]},
-        "published": (table.manifest.get("published") or {}) | {"averages": _PUBLISHED.get(table.dataset, {})},
+        "published": (table.manifest.get("published") or {}) | {"averages": dataset.published.averages_by_name()},
         "counters": {"used": counts["written"], "examples": counts["written"], **dict(sorted(counts.items()))},
         "skipped": dict(sorted(reasons.items())),
         "rejected": {},
@@ -365,10 +367,6 @@ _CAMPAIGN = (
     "rouge_compared",
     "rouge_without_text",
 )
-_PUBLISHED = {
-    "nq": {"spans_per_set": 1, "sets_per_record": 3.22, "pages_per_record": 1.57, "answers_per_record": 2.08},
-    "eli5": {"spans_per_set": 1, "sets_per_record": 1.21, "pages_per_record": 1.18, "answers_per_record": 4.69},
-}
 
 
 def _count(campaign: Counter[str], found: Annotated, judgements: Sequence[Judgement]) -> None:
