@@ -15,7 +15,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from kiltetl.pipelines.build import main, read_config
+from kiltetl.pipelines.build import main
+from kiltetl.pipelines.config import read_config
 from kiltetl.schemas.reasons import (
     BLEU_BELOW_THRESHOLD,
     DUPLICATE_PAGE,

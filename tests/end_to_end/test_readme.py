@@ -7,7 +7,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from kiltetl.pipelines import build, cli, knowledge_source, tasks
+from kiltetl.pipelines import cli, knowledge_source, tasks
+from kiltetl.pipelines.config import read_config
 from kiltetl.transforms import datasets
 from kiltetl.transforms.datasets import DATASETS, NAMES
 from tests.support.checkout import ROOT
@@ -101,4 +102,4 @@ def test_options_in_the_readme_exist(capsys: pytest.CaptureFixture[str]) -> None
     for line in re.findall(r"^kiltetl .*$", text, re.MULTILINE):
         own = line.partition(" -- ")[0]
         assert set(re.findall(r"(?<= )--[a-z][a-z-]+", own)) <= known, line
-    assert build.read_config(str(ROOT / "examples" / "build.toml"))["task"]
+    assert read_config(str(ROOT / "examples" / "build.toml"))["task"]

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
 from kiltetl.schemas.records import Example, SourcePage
+from kiltetl.schemas.splits import SPLITS
 
 Row = Mapping[str, Any]
 Lines = Iterable[str]
 LeadingMetric = Literal["accuracy", "em", "f1", "rougel"]
 
-SPLITS: Final = ("train", "validation", "test")
 AVERAGES: Final = ("spans_per_set", "sets_per_record", "pages_per_record", "answers_per_record")
 
 _NAME = re.compile("[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
