@@ -24,8 +24,9 @@ def test_every_dataset_says_which_files_it_wants() -> None:
     for name, dataset in DATASETS.items():
         assert "--source" in dataset.usage, name
         assert not re.search(r"[|<>\n]", dataset.usage), f"{name}: this breaks the table"
-        assert (dataset.read_evidence is not None) == ("--evidence" in dataset.usage), name
-        assert all(f"{option}=" in dataset.usage for option in (*(dataset.files or ()), *(dataset.options or ()))), name
+        assert (dataset.evidence is not None) == ("--evidence" in dataset.usage), name
+        named = () if dataset.options is None else (*dataset.options.files, *dataset.options.values)
+        assert all(f"{option}=" in dataset.usage for option in named), name
 
 
 def test_a_further_dataset_is_one_file_and_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
