@@ -2,6 +2,7 @@
 
 import argparse
 import hashlib
+import inspect
 import json
 import sys
 from collections import Counter
@@ -197,6 +198,7 @@ def plan(settings: Settings) -> TaskJob:
             "drop_percent": dataset.published.drop.get(split),
             "averages": dataset.published.averages_by_name(),
         },
+        **_adapter(settings.dataset),
     }
     changed = [changed_at(info.path) for info in (*sources, *evidence)]
     run = hashlib.sha1(json.dumps([facts, changed], sort_keys=True).encode()).hexdigest()
@@ -214,6 +216,18 @@ def plan(settings: Settings) -> TaskJob:
         facts=facts,
         borrowed=borrowed,
     )
+
+
+def _adapter(name: str) -> dict[str, Any]:
+    """What a manifest says of a dataset of somebody's own: where it stands, and a digest of the module there."""
+    module, colon, _ = name.partition(":")
+    if not colon:
+        return {}
+    try:
+        source = inspect.getsource(sys.modules[module])
+    except OSError:  # compiled code alone
+        return {"adapter": {"name": name, "sha1": None}}
+    return {"adapter": {"name": name, "sha1": hashlib.sha1(source.encode("utf-8", "surrogatepass")).hexdigest()}}
 
 
 def mapped(folder: str, dataset: str) -> list[str]:
