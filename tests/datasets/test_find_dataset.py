@@ -87,35 +87,3 @@ def test_what_is_wrong_with_a_name_is_told(folder: Path, name: str, said: str) -
     with pytest.raises(InputError, match=said) as caught:
         find_dataset(name)
     assert str(caught.value).startswith(f"{name}: ")
-
-
-# ---------------------------------------------------------------------------------------------
-# what every dataset says of itself
-
-
-def named(name: str) -> Dataset:
-    return Dataset(name, "QA", lambda row: iter(()), ("train",), "{}", "CC0", "https://example.org")
-
-
-@pytest.mark.parametrize("name", ["a", "9", "nq-open_2", "Mine", "x" * 64])
-def test_a_name_is_the_name_of_a_folder(name: str) -> None:
-    assert named(name).name == name
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["", ".", "..", "a/b", "a\\b", "a.b", "-a", "_a", "a b", "a\n", "é", "x" * 65, "manifests", "Rejects", "anchors"],
-)
-def test_other_names_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="folders are called by its name"):
-        named(name)
-
-
-def test_the_metric_that_a_leaderboard_ranks_by() -> None:
-    assert {name: dataset.leading_metric for name, dataset in DATASETS.items()} == {
-        "fever": "accuracy", "aidayago2": "accuracy", "wned": "accuracy", "cweb": "accuracy", "trex": "accuracy",
-        "structured_zeroshot": "accuracy", "nq": "em", "hotpotqa": "em", "triviaqa": "em", "eli5": "rougel",
-        "wow": "f1", "mkqa": None, "tackbp2010": None,
-    }  # fmt: skip
-    with pytest.raises(ValueError, match="the leading metric 'bleu' is none of accuracy, em, f1, rougel"):
-        Dataset("a", "QA", lambda row: iter(()), ("train",), "{}", "CC0", "https://example.org", leading_metric="bleu")  # type: ignore[arg-type]
