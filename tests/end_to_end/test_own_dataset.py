@@ -25,6 +25,15 @@ from my_package import mine
 
 DATASET = replace(mine.DATASET, shape=Shape(section_first=True, file_suffix="_id"))
 """
+JUDGED = """\
+from dataclasses import replace
+from kiltetl.transforms.datasets.spec import Published
+from my_package import mine
+
+DATASET = replace(
+    mine.DATASET, annotated=True, long_answers=True, published=Published(averages=(1.0, 2.0, 3.0, 4.0))
+)
+"""
 
 
 def contributing() -> tuple[str, str, list[str]]:
@@ -133,6 +142,21 @@ def test_it_is_exported_by_the_shape_it_has(folder: Path, mapped: Path) -> None:
     run(folder, "kiltetl export kilt-jsonl --tasks tasks --output kilt --dataset my_package.shaped:DATASET")
     (record,) = map(json.loads, (folder / "kilt" / "mine-dev_id-kilt.jsonl").read_text("utf-8").splitlines())
     assert list(record["output"][0]["provenance"][0])[2] == "section"
+
+
+def test_it_may_be_annotated(folder: Path, mapped: Path) -> None:
+    """Two of two annotators accept the passage; its answer is compared with it, as it is said to be long."""
+    (folder / "my_package" / "judged.py").write_text(JUDGED, "utf-8")
+    vote = {"id": "1", "wikipedia_id": "1", "start_paragraph_id": 1, "end_paragraph_id": 1, "enough_evidence": "yes"}
+    write_rows(folder / "votes.jsonl", vote | {"annotator": "a"}, vote | {"annotator": "b"})
+    command = "kiltetl annotations apply --tasks tasks --knowledge-source ks --judgements votes.jsonl"
+    run(folder, command, "--dataset", "my_package.judged:DATASET")
+    path = mapped / "annotated" / "manifests" / "mine-validation.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    assert (manifest["campaign"]["provenance"], manifest["campaign"]["rouge_compared"]) == (1, 1)
+    assert manifest["published"]["averages"] == {
+        "spans_per_set": 1.0, "sets_per_record": 2.0, "pages_per_record": 3.0, "answers_per_record": 4.0,
+    }  # fmt: skip
 
 
 @pytest.mark.xfail(reason="evaluate finds built-in datasets alone, until it builds on find_dataset", strict=True)
