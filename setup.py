@@ -9,7 +9,7 @@ ROOT = Path(__file__).parent
 
 setup(
     name="kiltetl",
-    version=re.findall(r'VERSION = "(.+)"', (ROOT / "kiltetl" / "schemas" / "__init__.py").read_text(encoding="utf-8"))[0],
+    version=re.findall(r'VERSION = "(.+)"', (ROOT / "kiltetl/schemas/__init__.py").read_text(encoding="utf-8"))[0],
     description="Build KILT and MKQA on any Wikipedia dump, with Apache Beam",
     long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",

@@ -1,7 +1,5 @@
 """anchors: the links of a knowledge source as training data for entity linking."""
 
-import hashlib
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +20,7 @@ from kiltetl.transforms.files.progress import watched
 from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.entity_links import AnchorJob
 from kiltetl.transforms.jobs.reader import manifest_path, open_knowledge_source
-from kiltetl.transforms.jobs.staging import Staging
+from kiltetl.transforms.jobs.staging import Staging, digest_of
 from kiltetl.transforms.reports.build_summary import summarize, terminal_rows
 
 if TYPE_CHECKING:
@@ -79,7 +77,8 @@ def run_locally(job: AnchorJob, workers: int, arguments: Sequence[str], console:
 
 def plan(settings: Settings) -> AnchorJob:
     """Look at the input; InputError for what the user can mend."""
-    source, about = open_knowledge_source(settings.knowledge_source)
+    source = open_knowledge_source(settings.knowledge_source)
+    about = source.about
     check_filesystem(settings.output, write=True)
     facts: dict[str, Any] = {
         "inputs": [],
@@ -92,8 +91,9 @@ def plan(settings: Settings) -> AnchorJob:
             "seed": SEED,
         },
     }
-    run = hashlib.sha1(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-    return AnchorJob(source, Staging(settings.output, NAME, run), settings.dev_share, settings.sample, facts)
+    return AnchorJob(
+        source, Staging(settings.output, NAME, digest_of(facts)), settings.dev_share, settings.sample, facts
+    )
 
 
 def execute(settings: Settings, console: Console) -> list[dict[str, Any]] | None:

@@ -1,7 +1,7 @@
 """annotations: passages for people to judge, and their judgements as provenance."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
@@ -29,17 +29,16 @@ from kiltetl.transforms.files.paths import (
     FileInfo,
     basename,
     check_filesystem,
-    delete_file,
     expand,
     file_size,
     is_same,
     join,
-    make_folder,
 )
 from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.annotation_candidates import DEPTH, CandidateJob, read_questions
 from kiltetl.transforms.jobs.annotation_judgements import REPORT, ApplyJob, check_judgements, read_judgements, titled
 from kiltetl.transforms.jobs.reader import KnowledgeSource, TaskTable, manifest_path, open_knowledge_source, open_table
+from kiltetl.transforms.jobs.staging import Staging, digest_of
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -149,7 +148,8 @@ def build_apply(root: "beam.Pipeline", job: ApplyJob) -> None:
 def plan_candidates(settings: CandidateSettings) -> CandidateJob:
     """Look at the input; InputError for what the user can mend."""
     (found,) = _tables(settings.tasks, _datasets(settings.dataset), settings.split)
-    source, about = open_knowledge_source(settings.knowledge_source)
+    source = open_knowledge_source(settings.knowledge_source)
+    about = source.about
     _check_source(found, about, settings.knowledge_source)
     if settings.controls > settings.places:
         raise InputError(f"--controls {settings.controls}: more than the {settings.places} passages of a question")
@@ -172,14 +172,14 @@ def plan_candidates(settings: CandidateSettings) -> CandidateJob:
         table=found,
         passages=passages,
         source=source,
-        output=settings.output,
+        staging=Staging(settings.output, f"candidates-{found.name}", digest_of(facts)),
         places=settings.places,
         controls=settings.controls,
         min_overlap=settings.min_overlap,
         facts=facts,
     )
     for info in passages:
-        if is_same(info.path, job.path("passages")):
+        if is_same(info.path, join(settings.output, job.passages_name)):
             raise InputError(f"--output {settings.output}: {info.path} would be replaced; give another folder")
     _, counts = read_questions(job)
     if counts["retrieved"] and counts["retrieved"] == counts[UNKNOWN_QUESTION]:
@@ -194,17 +194,16 @@ def execute_candidates(settings: CandidateSettings, console: Console) -> dict[st
     """Write the passages to judge; the manifest, None after a dry run."""
     check_beam_options(settings.beam)
     job = plan_candidates(settings)
+    passages, path = (join(settings.output, name) for name in (job.passages_name, job.manifest_name))
     if settings.dry_run:
         read = [*job.table.shards, *job.passages]
-        console.say(_describe(read, job.source, [job.path("passages"), job.path("candidates")], settings.workers))
+        console.say(_describe(read, job.source, [passages, path], settings.workers))
         return None
-    for kind in ("candidates", "passages"):
-        delete_file(job.path(kind))
-    make_folder(job.output)
-    draw, leaves = partial(build_candidates, job=job), [job.path("candidates")]
-    if not launch(draw, settings.beam, console, "passages", 2 * _size_of(job.source), leaves, settings.workers):
-        return None
-    manifest: dict[str, Any] = read_json(job.path("candidates"))
+    with job.staging.writing():
+        draw, reads = partial(build_candidates, job=job), 2 * _size_of(job.source)
+        if not launch(draw, settings.beam, console, "passages", reads, [path], settings.workers):
+            return None
+        manifest: dict[str, Any] = read_json(path)
     if not manifest["counters"].get("written"):
         console.warn(f"{job.table.name}: there is no passage to judge")
     return manifest
@@ -259,9 +258,10 @@ def plan_apply(settings: ApplySettings) -> ApplyJob:
             f"{' '.join(settings.judgements)}: not one judgement is of a question of {names} in {settings.tasks}; "
             "compare the ids"
         )
-    source = None
+    source, about = None, None
     if settings.knowledge_source is not None:
-        source, about = open_knowledge_source(settings.knowledge_source)
+        source = open_knowledge_source(settings.knowledge_source)
+        about = source.about
         for one in tables:
             _check_source(one, about, settings.knowledge_source)
     facts = {
@@ -279,7 +279,7 @@ def plan_apply(settings: ApplySettings) -> ApplyJob:
         datasets={one.name: one for one in datasets},
         judgements=files,
         source=source,
-        output=output,
+        staging=Staging(output, "annotations", digest_of([facts, about, [one.manifest for one in tables]])),
         min_control=settings.min_control,
         max_reject_share=settings.max_reject_share,
         facts=facts,
@@ -295,19 +295,17 @@ def execute_apply(settings: ApplySettings, console: Console) -> dict[str, Any] |
     """Put the judgements into the tables; the report, None after a dry run."""
     check_beam_options(settings.beam)
     job = plan_apply(settings)
-    path = join(job.output, REPORT)
-    manifests = [manifest_path(job.output, one.dataset, one.split) for one in job.tables]
+    path = join(job.staging.output, REPORT)
+    manifests = [manifest_path(job.staging.output, one.dataset, one.split) for one in job.tables]
     if settings.dry_run:
         read = [shard for one in job.tables for shard in one.shards] + list(job.judgements)
         console.say(_describe(read, job.source, [*manifests, path], settings.workers))
         return None
-    for old in (path, *manifests):
-        delete_file(old)
-    make_folder(job.output)
-    draw = partial(build_apply, job=job)
-    if not launch(draw, settings.beam, console, "judgements", _size_of(job.source), [path], settings.workers):
-        return None
-    found: dict[str, Any] = read_json(path)
+    with job.staging.writing():
+        draw = partial(build_apply, job=job)
+        if not launch(draw, settings.beam, console, "judgements", _size_of(job.source), [path], settings.workers):
+            return None
+        found: dict[str, Any] = read_json(path)
     for one in job.tables:
         if one.name not in found["tables"]:
             console.warn(f"{one.name}: none of its questions was judged; the table is left out")
@@ -367,7 +365,7 @@ def _tables(folder: str, datasets: Sequence[Dataset], split: str | None) -> tupl
     return tables
 
 
-def _check_source(found: TaskTable, about: dict[str, Any], folder: str) -> None:
+def _check_source(found: TaskTable, about: Mapping[str, Any], folder: str) -> None:
     used = found.manifest.get("knowledge_source")
     if used and used.get("fingerprint") != about["fingerprint"]:
         raise InputError(

@@ -1,8 +1,6 @@
 """knowledge-source: a Wikipedia dump to tables of paragraphs, pages, titles and rejects."""
 
 import argparse
-import hashlib
-import json
 import re
 import sys
 from collections.abc import Sequence
@@ -39,7 +37,7 @@ from kiltetl.transforms.files.progress import watched
 from kiltetl.transforms.files.shards import shard_name
 from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.knowledge_source import KnowledgeSourceJob, is_whole, plan_parts, shards_in
-from kiltetl.transforms.jobs.staging import Staging
+from kiltetl.transforms.jobs.staging import Staging, digest_of
 from kiltetl.transforms.wikitext import Options
 from kiltetl.transforms.wikitext.templates import compiled
 
@@ -132,9 +130,9 @@ def plan(settings: Settings) -> KnowledgeSourceJob:
         },
     }
     seen = [facts, [(basename(info.path), info.size, sample_digest(info)) for info in files]]
-    fingerprint = hashlib.sha1(json.dumps(seen, sort_keys=True).encode()).hexdigest()
+    fingerprint = digest_of(seen)
     changed = [changed_at(info.path) for info in files]
-    run = hashlib.sha1(json.dumps([fingerprint, changed]).encode()).hexdigest()
+    run = digest_of([fingerprint, changed])
     staging = Staging(settings.output, "knowledge-source", run)
     return KnowledgeSourceJob(files, parts, staging, day, options, fingerprint, facts, settings.max_reject_share)
 

@@ -3,7 +3,6 @@
 import argparse
 import hashlib
 import inspect
-import json
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -36,7 +35,7 @@ from kiltetl.transforms.files.shards import shard_name
 from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.examples import check_evidence, check_format
 from kiltetl.transforms.jobs.reader import manifest_path, open_knowledge_source
-from kiltetl.transforms.jobs.staging import Staging
+from kiltetl.transforms.jobs.staging import Staging, digest_of
 from kiltetl.transforms.jobs.tasks_borrowed import Tables
 from kiltetl.transforms.jobs.tasks_job import TaskJob
 from kiltetl.transforms.jobs.tasks_write import already_mapped
@@ -168,7 +167,8 @@ def plan(settings: Settings) -> TaskJob:
     if dataset.needs_knowledge_source:
         if settings.knowledge_source is None:
             raise InputError(f"{dataset.name} is mapped onto pages: name them with --knowledge-source DIR")
-        source, about = open_knowledge_source(settings.knowledge_source)
+        source = open_knowledge_source(settings.knowledge_source)
+        about = source.about
     borrowed = None
     if settings.mkqa_provenance is not None and dataset.ids_of is not None:
         borrowed, about = _borrowed(dataset.ids_of, settings.mkqa_provenance)
@@ -201,7 +201,7 @@ def plan(settings: Settings) -> TaskJob:
         **_adapter(settings.dataset),
     }
     changed = [changed_at(info.path) for info in (*sources, *evidence)]
-    run = hashlib.sha1(json.dumps([facts, changed], sort_keys=True).encode()).hexdigest()
+    run = digest_of([facts, changed])
     return TaskJob(
         dataset=dataset,
         split=split,

@@ -55,6 +55,15 @@ def test_a_dataset_of_the_current_folder(folder: Path) -> None:
     assert sys.path.count(str(folder)) == 1
 
 
+def test_the_current_folder_comes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module(folder, "one", 'OURS = dataset("ours")')
+    other = folder / "site" / "somebody"
+    other.mkdir(parents=True)
+    (other / "one.py").write_text(f'{CODE}OURS = dataset("theirs")\n')
+    monkeypatch.syspath_prepend(str(other.parent))
+    assert find_dataset("somebody.one:OURS").name == "ours"
+
+
 def test_a_built_in_dataset_may_be_named_by_its_place(folder: Path) -> None:
     assert find_dataset("kiltetl.transforms.datasets.nq:DATASET") is NQ
 

@@ -1,19 +1,21 @@
 """What finished jobs left: a knowledge source, and tables of tasks."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kiltetl.schemas.arrow import record_of, records_of
-from kiltetl.schemas.errors import InputError
+from kiltetl.schemas.errors import DamagedDump, DumpError, InputError
 from kiltetl.schemas.manifests import INDEX, MANIFEST
 from kiltetl.schemas.records import Site, Task
 from kiltetl.transforms.files.paths import FileInfo, check_filesystem, exists, file_size, join, list_folder
 from kiltetl.transforms.files.shards import parquet_file, read_table, shard_name
-from kiltetl.transforms.files.streams import read_json
+from kiltetl.transforms.files.streams import open_binary, read_json
+from kiltetl.transforms.wiki.dump import Header, read_header
+from kiltetl.transforms.wiki.ranges import decompressed, utf8
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +51,29 @@ _ANEW = "give the command that built it again"
 
 @dataclass(frozen=True, slots=True)
 class KnowledgeSource:
-    """A finished knowledge source: its folder, its shards and its wiki."""
+    """A finished knowledge source: its folder, its shards and its wiki.
+
+    >>> source = open_knowledge_source("out/knowledge_source")
+    >>> source.path("pages", 0)
+    'out/knowledge_source/pages-00000-of-00001.parquet'
+    """
 
     folder: str
     shards: int
     site: Site
+    about: Mapping[str, Any] = field(default_factory=dict, compare=False)  # dump and fingerprint, by its manifest
 
     def path(self, table: str, part: int) -> str:
         return join(self.folder, shard_name(table, part, self.shards))
 
 
-def open_knowledge_source(folder: str) -> tuple[KnowledgeSource, dict[str, Any]]:
-    """A finished knowledge source, and what a task's manifest says of it."""
+def open_knowledge_source(folder: str) -> KnowledgeSource:
+    """A finished knowledge source; InputError for a folder that holds none, or a damaged one.
+
+    >>> source = open_knowledge_source("out/knowledge_source")
+    >>> source.site.language, source.shards, source.about["dump"]["date"]
+    ('en', 1, '2019-08-01')
+    """
     path = join(folder, MANIFEST)
     check_filesystem(folder)
     if not exists(path):
@@ -78,7 +91,7 @@ def open_knowledge_source(folder: str) -> tuple[KnowledgeSource, dict[str, Any]]
     for name in (*names, INDEX):
         if name not in there:
             raise InputError(f"{join(folder, name)}: not there, though the knowledge source has it; {_ANEW}")
-    return KnowledgeSource(folder, sum(name.startswith("pages-") for name in names), site), about
+    return KnowledgeSource(folder, sum(name.startswith("pages-") for name in names), site, about)
 
 
 def page_rows(path: str, wanted: Iterable[str]) -> Iterator[tuple[str, list[str], list[tuple[str, ...]]]]:
@@ -112,3 +125,30 @@ def manifest_name(dataset: str, split: str) -> str:
 
 def manifest_path(output: str, dataset: str, split: str) -> str:
     return join(output, *manifest_name(dataset, split).split("/"))
+
+
+def read_siteinfo(path: str) -> Site:
+    """What a wiki says of itself, out of a dump or a file with its ``<siteinfo>`` alone; plain, gz, bz2 or xz.
+
+    InputError for a file that is neither. A dump without ``<siteinfo>`` is taken for the English Wikipedia's.
+
+    >>> site = read_siteinfo("examples/miniwiki.xml")
+    >>> site.dbname, site.language
+    ('miniwiki', 'en')
+    """
+    return read_dump_header(path)[0].site
+
+
+def read_dump_header(path: str) -> tuple[Header, bool]:
+    """Header of a dump, and whether it has a root element; InputError names a file that is no dump."""
+    with open_binary(path) as stream:
+        try:
+            return read_header(utf8((True, chunk) for chunk in decompressed(stream)))
+        except DumpError as error:
+            raise InputError(located(path, error)) from None
+
+
+def located(path: str, error: DumpError) -> str:
+    """An error in a dump, with its file and remedy."""
+    remedy = "; fetch the file again and compare its checksum" if isinstance(error, DamagedDump) else ""
+    return f"{path}: {error}{remedy}"
