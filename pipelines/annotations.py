@@ -1,17 +1,16 @@
-"""annotations: passages for people to judge, and their judgements as provenance (nq and eli5)."""
+"""annotations: passages for people to judge, and their judgements as provenance."""
 
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from kiltetl.pipelines.arguments import Parser, add_common_arguments, positive, share, split_beam_options
 from kiltetl.pipelines.console import Console, run_command, size, table
 from kiltetl.pipelines.launch import check_beam_options, launch
-from kiltetl.schemas import VERSION
 from kiltetl.schemas.errors import InputError
+from kiltetl.schemas.manifests import versions
 from kiltetl.schemas.reasons import (
     CHOSEN,
     LOW_OVERLAP,
@@ -20,37 +19,36 @@ from kiltetl.schemas.reasons import (
     SHARES_A_PARAGRAPH,
     UNKNOWN_QUESTION,
 )
+from kiltetl.schemas.splits import TEST, VALIDATION, split_called
 from kiltetl.transforms.annotation.judgements import ANNOTATIONS, LOW_ROUGE
 from kiltetl.transforms.annotation.passages import CONTROLS, MIN_OVERLAP, PASSAGES
-from kiltetl.transforms.files.checksums import digests
+from kiltetl.transforms.datasets import DATASETS, find_dataset
+from kiltetl.transforms.datasets.spec import Dataset
+from kiltetl.transforms.files.checksums import recorded
 from kiltetl.transforms.files.paths import (
     FileInfo,
-    basename,
     check_filesystem,
-    delete_file,
     expand,
-    file_size,
     is_same,
     join,
-    make_folder,
 )
 from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.annotation_candidates import DEPTH, CandidateJob, read_questions
 from kiltetl.transforms.jobs.annotation_judgements import REPORT, ApplyJob, check_judgements, read_judgements, titled
 from kiltetl.transforms.jobs.reader import KnowledgeSource, TaskTable, manifest_path, open_knowledge_source, open_table
+from kiltetl.transforms.jobs.staging import Staging, digest_of
 
 if TYPE_CHECKING:
     import apache_beam as beam
 
-DATASETS = ("nq", "eli5")
-SPLITS = {"dev": "validation", "validation": "validation", "test": "test"}
+_ANNOTATED = tuple(name for name, dataset in DATASETS.items() if dataset.annotated)
 
-_USAGE = """\
-usage: kiltetl annotations candidates --tasks DIR --knowledge-source DIR --dataset nq|eli5 --split SPLIT
+_USAGE = f"""\
+usage: kiltetl annotations candidates --tasks DIR --knowledge-source DIR --dataset NAME --split SPLIT
                                       --passages FILE … --output DIR [options] [-- BEAM OPTIONS]
        kiltetl annotations [apply] --tasks DIR --judgements FILE … [--output DIR] [options] [-- BEAM OPTIONS]
 
-annotations: passages for people to judge, and their judgements as provenance (nq and eli5).
+annotations: passages for people to judge, and their judgements as provenance ({" and ".join(_ANNOTATED)}).
 
   candidates  the passages to judge, out of those that retrieval systems found
   apply       judgements put into the tables: provenance, partial evidence, agreement (the default)
@@ -146,9 +144,10 @@ def build_apply(root: "beam.Pipeline", job: ApplyJob) -> None:
 
 def plan_candidates(settings: CandidateSettings) -> CandidateJob:
     """Look at the input; InputError for what the user can mend."""
-    (found,) = _tables(settings.tasks, settings.dataset, settings.split)
-    source, about = open_knowledge_source(settings.knowledge_source)
-    _check_source(found, about, settings.knowledge_source)
+    (found,) = _tables(settings.tasks, _datasets(settings.dataset), settings.split)
+    source = open_knowledge_source(settings.knowledge_source)
+    about = source.about
+    found.check_source(source)
     if settings.controls > settings.places:
         raise InputError(f"--controls {settings.controls}: more than the {settings.places} passages of a question")
     check_filesystem(settings.output, write=True)
@@ -157,9 +156,9 @@ def plan_candidates(settings: CandidateSettings) -> CandidateJob:
         "kind": "annotation-candidates",
         "dataset": found.dataset,
         "split": found.split,
-        "inputs": _inputs(passages),
+        "inputs": recorded(passages),
         "knowledge_source": about,
-        "versions": _versions(),
+        "versions": versions("apache-beam", "pyarrow"),
         "parameters": {
             "places": settings.places,
             "controls": settings.controls,
@@ -170,14 +169,14 @@ def plan_candidates(settings: CandidateSettings) -> CandidateJob:
         table=found,
         passages=passages,
         source=source,
-        output=settings.output,
+        staging=Staging(settings.output, f"candidates-{found.name}", digest_of(facts)),
         places=settings.places,
         controls=settings.controls,
         min_overlap=settings.min_overlap,
         facts=facts,
     )
     for info in passages:
-        if is_same(info.path, job.path("passages")):
+        if is_same(info.path, join(settings.output, job.passages_name)):
             raise InputError(f"--output {settings.output}: {info.path} would be replaced; give another folder")
     _, counts = read_questions(job)
     if counts["retrieved"] and counts["retrieved"] == counts[UNKNOWN_QUESTION]:
@@ -192,17 +191,16 @@ def execute_candidates(settings: CandidateSettings, console: Console) -> dict[st
     """Write the passages to judge; the manifest, None after a dry run."""
     check_beam_options(settings.beam)
     job = plan_candidates(settings)
+    passages, path = (join(settings.output, name) for name in (job.passages_name, job.manifest_name))
     if settings.dry_run:
         read = [*job.table.shards, *job.passages]
-        console.say(_describe(read, job.source, [job.path("passages"), job.path("candidates")], settings.workers))
+        console.say(_describe(read, job.source, [passages, path], settings.workers))
         return None
-    for kind in ("candidates", "passages"):
-        delete_file(job.path(kind))
-    make_folder(job.output)
-    draw, leaves = partial(build_candidates, job=job), [job.path("candidates")]
-    if not launch(draw, settings.beam, console, "passages", 2 * _size_of(job.source), leaves, settings.workers):
-        return None
-    manifest: dict[str, Any] = read_json(job.path("candidates"))
+    with job.staging.writing():
+        draw, reads = partial(build_candidates, job=job), 2 * job.source.size
+        if not launch(draw, settings.beam, console, "passages", reads, [path], settings.workers):
+            return None
+        manifest: dict[str, Any] = read_json(path)
     if not manifest["counters"].get("written"):
         console.warn(f"{job.table.name}: there is no passage to judge")
     return manifest
@@ -241,7 +239,8 @@ def _say_candidates(settings: CandidateSettings, console: Console) -> None:
 
 def plan_apply(settings: ApplySettings) -> ApplyJob:
     """Look at the input; InputError for what the user can mend."""
-    tables = _tables(settings.tasks, settings.dataset, settings.split)
+    datasets = _datasets(settings.dataset)
+    tables = _tables(settings.tasks, datasets, settings.split)
     files = tuple(expand(settings.judgements))
     check_judgements(files)
     output = settings.output or join(settings.tasks, "annotated")
@@ -256,14 +255,15 @@ def plan_apply(settings: ApplySettings) -> ApplyJob:
             f"{' '.join(settings.judgements)}: not one judgement is of a question of {names} in {settings.tasks}; "
             "compare the ids"
         )
-    source = None
+    source, about = None, None
     if settings.knowledge_source is not None:
-        source, about = open_knowledge_source(settings.knowledge_source)
+        source = open_knowledge_source(settings.knowledge_source)
+        about = source.about
         for one in tables:
-            _check_source(one, about, settings.knowledge_source)
+            one.check_source(source)
     facts = {
-        "inputs": _inputs(files),
-        "versions": _versions(),
+        "inputs": recorded(files),
+        "versions": versions("apache-beam", "pyarrow"),
         "parameters": {
             "min_control": settings.min_control,
             "max_reject_share": settings.max_reject_share,
@@ -273,9 +273,10 @@ def plan_apply(settings: ApplySettings) -> ApplyJob:
     }
     job = ApplyJob(
         tables=tables,
+        datasets={one.name: one for one in datasets},
         judgements=files,
         source=source,
-        output=output,
+        staging=Staging(output, "annotations", digest_of([facts, about, [one.manifest for one in tables]])),
         min_control=settings.min_control,
         max_reject_share=settings.max_reject_share,
         facts=facts,
@@ -291,19 +292,19 @@ def execute_apply(settings: ApplySettings, console: Console) -> dict[str, Any] |
     """Put the judgements into the tables; the report, None after a dry run."""
     check_beam_options(settings.beam)
     job = plan_apply(settings)
-    path = join(job.output, REPORT)
-    manifests = [manifest_path(job.output, one.dataset, one.split) for one in job.tables]
+    path = join(job.staging.output, REPORT)
+    manifests = [manifest_path(job.staging.output, one.dataset, one.split) for one in job.tables]
     if settings.dry_run:
         read = [shard for one in job.tables for shard in one.shards] + list(job.judgements)
         console.say(_describe(read, job.source, [*manifests, path], settings.workers))
         return None
-    for old in (path, *manifests):
-        delete_file(old)
-    make_folder(job.output)
-    draw = partial(build_apply, job=job)
-    if not launch(draw, settings.beam, console, "judgements", _size_of(job.source), [path], settings.workers):
-        return None
-    found: dict[str, Any] = read_json(path)
+    with job.staging.writing():
+        draw = partial(build_apply, job=job)
+        if not launch(
+            draw, settings.beam, console, "judgements", job.source.size if job.source else 1, [path], settings.workers
+        ):
+            return None
+        found: dict[str, Any] = read_json(path)
     for one in job.tables:
         if one.name not in found["tables"]:
             console.warn(f"{one.name}: none of its questions was judged; the table is left out")
@@ -339,44 +340,29 @@ def _say_apply(settings: ApplySettings, console: Console) -> None:
 # both
 
 
-def _tables(folder: str, dataset: str | None, split: str | None) -> tuple[TaskTable, ...]:
-    if dataset is not None and dataset not in DATASETS:
-        raise InputError(f"--dataset {dataset}: the campaign is of {' and '.join(DATASETS)}")
-    if split is not None and split not in SPLITS:
+def _datasets(name: str | None) -> tuple[Dataset, ...]:
+    """The dataset that is asked for, else all that are annotated."""
+    asked = DATASETS.values() if name is None else (find_dataset(name),)
+    found = tuple(one for one in asked if one.annotated)
+    if not found:
+        raise InputError(f"--dataset {name}: the campaign is of {' and '.join(_ANNOTATED)}")
+    return found
+
+
+def _tables(folder: str, datasets: Sequence[Dataset], split: str | None) -> tuple[TaskTable, ...]:
+    wanted = None if split is None else split_called(split)
+    if split is not None and wanted not in (VALIDATION, TEST):
         raise InputError(f"--split {split}: the campaign is of dev (= validation) and test")
-    datasets = DATASETS if dataset is None else (dataset,)
-    splits = ("validation", "test") if split is None else (SPLITS[split],)
+    splits = (VALIDATION, TEST) if wanted is None else (wanted,)
     check_filesystem(folder)
-    found = [open_table(folder, one, other) for one in datasets for other in splits]
+    found = [open_table(folder, one.name, other) for one in datasets for other in splits]
     tables = tuple(one for one in found if one is not None)
     if not tables:
-        names = " or ".join(f"{one}/{other}" for one in datasets for other in splits)
+        names = " or ".join(f"{one.name}/{other}" for one in datasets for other in splits)
         raise InputError(
             f"{folder}: no finished table {names} in it; map it first with kiltetl tasks --output {folder}"
         )
     return tables
-
-
-def _check_source(found: TaskTable, about: dict[str, Any], folder: str) -> None:
-    used = found.manifest.get("knowledge_source")
-    if used and used.get("fingerprint") != about["fingerprint"]:
-        raise InputError(
-            f"--knowledge-source {folder}: {found.name} was mapped onto another one "
-            f"(dump {(used.get('dump') or {}).get('name')}); name that one, or map the table anew"
-        )
-
-
-def _inputs(files: Sequence[FileInfo]) -> list[dict[str, Any]]:
-    return [{"name": basename(i.path), "size": i.size, **digests(i.path, ["sha1"])} for i in files]
-
-
-def _versions() -> dict[str, str]:
-    return {"kiltetl": VERSION} | {name: version(name) for name in ("apache-beam", "pyarrow")}
-
-
-def _size_of(source: KnowledgeSource | None) -> int:
-    parts = range(source.shards) if source else ()
-    return sum(file_size(source.path("paragraphs", part)) for part in parts) if source else 1
 
 
 def _describe(files: Sequence[FileInfo], source: KnowledgeSource | None, writes: Sequence[str], workers: int) -> str:
@@ -398,7 +384,7 @@ def parse_candidates(arguments: Sequence[str]) -> tuple[CandidateSettings, Conso
     own, beam_arguments = split_beam_options(arguments)
     parser = _parser("candidates", _CANDIDATES)
     parser.add_argument("--knowledge-source", required=True, metavar="DIR", help="what it was mapped onto")
-    parser.add_argument("--dataset", required=True, metavar="NAME", help=" or ".join(DATASETS))
+    parser.add_argument("--dataset", required=True, metavar="NAME", help=" or ".join(_ANNOTATED))
     parser.add_argument("--split", required=True, metavar="SPLIT", help="dev (= validation) or test")
     parser.add_argument("--passages", nargs="+", required=True, metavar="FILE", help="retrieved passages (JSON Lines)")
     parser.add_argument("--output", required=True, metavar="DIR", help="folder for the passages to judge")
@@ -447,7 +433,7 @@ def parse_apply(arguments: Sequence[str]) -> tuple[ApplySettings, Console]:
     parser.add_argument("--judgements", nargs="+", required=True, metavar="FILE", help="judgements (JSON Lines)")
     parser.add_argument("--output", metavar="DIR", help="folder for the tables (annotated, in that of the tasks)")
     parser.add_argument("--knowledge-source", metavar="DIR", help="where titles, sections and texts are looked up")
-    parser.add_argument("--dataset", metavar="NAME", help="only this one: nq or eli5 (both)")
+    parser.add_argument("--dataset", metavar="NAME", help=f"only this one: {' or '.join(_ANNOTATED)} (both)")
     parser.add_argument("--split", metavar="SPLIT", help="only this one: dev or test (both)")
     parser.add_argument(
         "--min-control",

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -12,11 +12,14 @@ from kiltetl.pipelines.console import Console, run_command, size, table
 from kiltetl.schemas.arrow import records_of
 from kiltetl.schemas.errors import InputError
 from kiltetl.schemas.records import Task
+from kiltetl.schemas.splits import split_called, split_order
+from kiltetl.transforms.datasets import DATASETS, find_dataset
+from kiltetl.transforms.datasets.spec import Shape
 from kiltetl.transforms.files.paths import basename, check_filesystem, exists, file_size, join, list_folder
 from kiltetl.transforms.files.shards import footer_rows, parquet_file
-from kiltetl.transforms.files.streams import read_json, replacing
+from kiltetl.transforms.files.streams import replacing
+from kiltetl.transforms.jobs.reader import read_task_manifest
 from kiltetl.transforms.kilt_release.write import file_name, line_of, to_kilt
-from kiltetl.transforms.reports.build_summary import SPLITS
 
 _BATCH = 500  # records held at a time
 
@@ -63,12 +66,16 @@ class Split:
     split: str
     shards: tuple[str, ...]
     rows: int
+    shape: Shape | None = None
 
 
 def plan(settings: Settings) -> list[Split]:
     """The tables that are asked for; InputError for what the user can mend."""
     check_filesystem(settings.tasks)
     check_filesystem(settings.output, write=True)
+    own = {name: find_dataset(name) for name in settings.datasets if ":" in name}
+    asked = tuple(own[name].name if name in own else name for name in settings.datasets)
+    shapes = {one.name: one.shape for one in (*DATASETS.values(), *own.values())}
     places = (settings.tasks, join(settings.tasks, "tasks"))
     found: list[Split] = []
     for place in places:
@@ -79,26 +86,23 @@ def plan(settings: Settings) -> list[Split]:
     if not found:
         raise InputError(f"{settings.tasks}: no tables of kiltetl tasks in it; give the folder that it wrote")
     there = sorted({one.dataset for one in found})
-    for name in settings.datasets:
+    for name in asked:
         if name not in there:
             raise InputError(f"--dataset {name}: not in {settings.tasks}, which has {', '.join(there)}")
     wanted = [
-        one
+        replace(one, shape=shapes.get(one.dataset))
         for one in found
-        if one.dataset in (settings.datasets or there) and one.split in (settings.splits or (one.split,))
+        if one.dataset in (asked or there) and one.split in (settings.splits or (one.split,))
     ]
     if not wanted:
-        raise InputError(f"--split {' '.join(settings.splits)}: none of {', '.join(settings.datasets or there)} has it")
-    return sorted(wanted, key=lambda one: (one.dataset, SPLITS.index(one.split) if one.split in SPLITS else 9))
+        raise InputError(f"--split {' '.join(settings.splits)}: none of {', '.join(asked or there)} has it")
+    return sorted(wanted, key=lambda one: (one.dataset, *split_order(one.split)))
 
 
 def _split(folder: str, path: str) -> Split:
-    manifest = read_json(path)
-    try:
-        files = [(join(folder, manifest["dataset"], file["name"]), file["rows"]) for file in manifest["files"]]
-        found = Split(manifest["dataset"], manifest["split"], tuple(p for p, _ in files), sum(n for _, n in files))
-    except (KeyError, TypeError):
-        raise InputError(f"{path}: not the manifest of a dataset and split") from None
+    manifest = read_task_manifest(path)
+    files = [(join(folder, manifest["dataset"], file["name"]), file["rows"]) for file in manifest["files"]]
+    found = Split(manifest["dataset"], manifest["split"], tuple(p for p, _ in files), sum(n for _, n in files))
     for shard, rows in files:
         if not exists(shard):
             raise InputError(f"{shard}: not there, though {basename(path)} names it; map the dataset anew")
@@ -123,7 +127,7 @@ def _has_output(split: Split) -> bool:
 def execute(settings: Settings, console: Console) -> list[tuple[str, int, int]]:
     """Write the files; name, records and bytes of each."""
     splits = plan(settings)
-    names = [file_name(one.dataset, one.split, _has_output(one)) for one in splits]
+    names = [file_name(one.dataset, one.split, one.shape, _has_output(one)) for one in splits]
     if settings.dry_run:
         console.say("would read:")
         for one in splits:
@@ -141,7 +145,7 @@ def execute(settings: Settings, console: Console) -> list[tuple[str, int, int]]:
             each = sum(map(file_size, one.shards)) / max(one.rows, 1)
             with replacing(path) as stream:
                 for record in records(one):
-                    line = line_of(to_kilt(record, settings.strict_release))
+                    line = line_of(to_kilt(record, one.shape, settings.strict_release))
                     stream.write(line)
                     count, length = count + 1, length + len(line)
                     report(round(each * count) - round(each * (count - 1)))
@@ -150,8 +154,8 @@ def execute(settings: Settings, console: Console) -> list[tuple[str, int, int]]:
 
 
 def _split_name(text: str) -> str:
-    name = "validation" if text == "dev" else text
-    if name not in SPLITS:
+    name = split_called(text)
+    if name is None:
         raise InputError(f"--split {text}: known are train, dev (= validation) and test")
     return name
 
@@ -163,7 +167,13 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
     parser = Parser(__doc__ or "", _EPILOG, "kiltetl export kilt-jsonl")
     parser.add_argument("--tasks", required=True, metavar="DIR", help="what kiltetl tasks (or build) wrote")
     parser.add_argument("--output", required=True, metavar="DIR", help="folder for the files")
-    parser.add_argument("--dataset", nargs="+", default=[], metavar="NAME", help="these alone (all)")
+    parser.add_argument(
+        "--dataset",
+        nargs="+",
+        default=[],
+        metavar="NAME",
+        help="these alone (all); package.module:DATASET for one whose files have a shape of their own",
+    )
     parser.add_argument("--split", nargs="+", default=[], metavar="SPLIT", help="train, dev (= validation), test (all)")
     parser.add_argument(
         "--strict-release", action="store_true", help="only the keys that the released files of the dataset have"

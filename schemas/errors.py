@@ -2,7 +2,11 @@
 
 
 class KiltetlError(Exception):
-    """The kind of them all."""
+    """The kind of them all.
+
+    >>> issubclass(InputError, KiltetlError), issubclass(DamagedDump, DumpError), issubclass(DumpError, KiltetlError)
+    (True, True, True)
+    """
 
 
 class InputError(KiltetlError):

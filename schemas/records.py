@@ -46,6 +46,9 @@ class Site:
 
     ``language`` is the wiki's language code, ``base`` the address of its main page. ``first_letter``
     is true where the first letter of a title is always upper case.
+
+    >>> Site("ltg", "ltgwiki", "Vikipedeja", "", True, (Namespace(14, ("Kategoreja",)),)).language
+    'ltg'
     """
 
     language: str
@@ -213,6 +216,9 @@ class Evidence:
     where a released record puts it, which is only checked; or all are None and the whole page is the
     evidence (entity linking). ``wikipedia_id`` is the page's id on the English Wikipedia, of released
     records alone: it is looked for first where that wiki is the knowledge source.
+
+    >>> Evidence("Kite", text="A kite is a tethered craft.").title
+    'Kite'
     """
 
     title: str
@@ -245,7 +251,11 @@ class OutputMeta:
 
 @dataclass(frozen=True, slots=True)
 class ExampleOutput:
-    """One answer with the evidence set that supports it; ``evidence`` None = none is given."""
+    """One answer with the evidence set that supports it; ``evidence`` None = none is given.
+
+    >>> ExampleOutput("yes").evidence is None
+    True
+    """
 
     answer: str | None
     evidence: tuple[Evidence, ...] | None = None
@@ -290,7 +300,12 @@ class TaskMeta:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One example of a dataset in KILT's terms, its evidence not yet mapped."""
+    """One example of a dataset in KILT's terms, its evidence not yet mapped.
+
+    >>> answer = ExampleOutput("the wind", (Evidence("Kite", text="A kite is held up by the wind."),))
+    >>> Example("1", "What holds up a kite?", (answer,)).outputs[0].answer
+    'the wind'
+    """
 
     id: str
     input: str

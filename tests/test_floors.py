@@ -60,7 +60,6 @@ LONGER = {
     "kiltetl.transforms.wikitext.convert": "the one template {{convert}}, its units in a table",
     "kiltetl.transforms.metrics.kilt": "one protocol, from a record to a file",
     "kiltetl.transforms.metrics.mkqa": "one protocol, from a record to all languages",
-    "kiltetl.transforms.jobs.knowledge_source": "the five steps of one job, which share their counters",
 }
 
 

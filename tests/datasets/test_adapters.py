@@ -2,17 +2,19 @@
 
 import ast
 import builtins
+import copy
 import json
 import os
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from kiltetl.schemas.errors import MalformedRow
+from kiltetl.schemas.errors import InputError
 from kiltetl.schemas.reasons import SKIPS
 from kiltetl.schemas.records import Evidence, SourcePage
 from kiltetl.transforms.datasets import DATASETS, by_name
@@ -21,38 +23,54 @@ from kiltetl.transforms.datasets.hotpotqa import DATASET as HOTPOTQA
 from kiltetl.transforms.datasets.mkqa import DATASET as MKQA
 from kiltetl.transforms.datasets.mkqa import LANGUAGES
 from kiltetl.transforms.datasets.nq import DATASET as NQ
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Json, Row, Text
 from tests.support.adapters import (
     FOLDER,
     NOT_RELEASED,
     RENAMED,
     check,
-    fixture,
-    merged,
+    check_lines,
     one,
-    outcome,
-    outcomes,
-    plain,
+    pages,
+    records,
+    records_of,
     rows,
     used,
+    why,
 )
 from tests.support.checkout import ROOT
+from tools.expected import outcomes, plain
 
 
 @pytest.fixture
-def sealed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
-    """Call it, and from then on whoever opens a file or a socket fails the test."""
+def sealed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Dataset], Dataset]:
+    """The dataset, whose functions fail the test if they open a file or a socket, or change what they are given."""
 
     def refuse(*args: object, **options: object) -> None:
         raise AssertionError(f"an adapter opened {args}")
 
-    def seal() -> None:
-        monkeypatch.setattr(builtins, "open", refuse)
-        monkeypatch.setattr(os, "open", refuse)
-        monkeypatch.setattr(socket, "socket", refuse)
+    def pure(function: Callable[[Any], Iterator[Any]]) -> Callable[[Any], Iterator[Any]]:
+        def run(given: Any) -> Iterator[Any]:
+            before = copy.deepcopy(given)
+            with monkeypatch.context() as patch:
+                for place, name in ((builtins, "open"), (os, "open"), (socket, "socket")):
+                    patch.setattr(place, name, refuse)
+                found = list(function(given))
+            assert given == before, "what was given was changed"
+            yield from found
 
-    yield seal
-    monkeypatch.undo()
+        return run
+
+    def seal(dataset: Dataset) -> Dataset:
+        merge, evidence = dataset.merge, dataset.evidence
+        return replace(
+            dataset,
+            read=pure(dataset.read),
+            merge=None if merge is None else replace(merge, merge=pure(merge.merge)),
+            evidence=None if evidence is None else replace(evidence, read=pure(evidence.read)),
+        )
+
+    return seal
 
 
 # ---------------------------------------------------------------------------------------------
@@ -64,60 +82,35 @@ def test_every_adapter_has_a_folder_and_every_folder_an_adapter() -> None:
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_fixture_rows(name: str) -> None:
+def test_fixture_rows(name: str, sealed: Callable[[Dataset], Dataset]) -> None:
     expected = rows(FOLDER / name / "expected.jsonl")
-    found = outcomes(DATASETS[name])
+    found = outcomes(sealed(DATASETS[name]), FOLDER / name)
     for number, (gives, wanted) in enumerate(zip(found, expected, strict=True), start=1):
-        assert gives == wanted, f"row {number}"
+        assert gives == wanted, f"line {number} of expected.jsonl"
+    kinds = {next(iter(gives)) if isinstance(gives, dict) else "used" for gives in found}
+    assert {"used", "malformed"} <= kinds, "a fixture needs rows to use and rows to refuse"
     assert {gives["skipped"] for gives in found if isinstance(gives, dict) and "skipped" in gives} <= set(SKIPS)
 
 
 @pytest.mark.parametrize("name", DATASETS)
-def test_shape(name: str, sealed: Callable[[], None]) -> None:
+def test_shape(name: str) -> None:
     dataset = DATASETS[name]
-    given = fixture(dataset)
-    pages = rows(FOLDER / name / "evidence.jsonl") if dataset.read_evidence else []
-    sealed()
-    seen: Counter[str] = Counter()
-    reasons: set[str] = set()
-    examples = []
-    for row in given:
-        before = json.dumps(row)
-        try:
-            examples += list(dataset.read(row))
-            seen["used"] += 1
-        except SkipRow as skip:
-            reasons.add(skip.reason)
-        except (MalformedRow, KeyError, IndexError, TypeError, ValueError):
-            seen["malformed"] += 1
-        assert json.dumps(row) == before, "a row was changed"
-    assert set(seen) == {"used", "malformed"}, "a fixture needs rows to use and rows to refuse"
-    assert reasons <= set(SKIPS)
-    for page in pages:
-        if dataset.read_evidence:
-            outcome(dataset.read_evidence, page)
-    found = merged(dataset, examples)
+    (raw,) = (FOLDER / name).glob("raw.*")
+    found = records_of(dataset, raw)
     check(found)
-    assert (dataset.group is None) == (dataset.settle is None)
-    if dataset.group is not None and dataset.settle is not None:
-        assert dataset.key is not None, "what is summed is of merged examples"
-        settled = dataset.settle(dataset, dict(map(dataset.group, found)))
-        assert settled.settle is None
-        assert {settled.split_of(example) for example in found if settled.split_of} <= set(dataset.splits)
-    elif dataset.split_of is not None:
+    if dataset.merge is not None and dataset.merge.rule is not None:
+        rule = dataset.merge.rule
+        dataset = rule.settle(dataset, dict(map(rule.count, found)))
+        assert dataset.merge is not None
+        assert dataset.merge.rule is None
+    if dataset.split_of is not None:
         assert {dataset.split_of(example) for example in found} <= set(dataset.splits)
-    assert (dataset.key is None) == (dataset.merge is None)
-    assert (dataset.files is None) == (dataset.configure is None)
-    assert (dataset.read_evidence is None) == (dataset.evidence_example == "")
-    if dataset.read_evidence is not None:
-        assert list(dataset.read_evidence(json.loads(dataset.evidence_example)))
-    assert dataset.options is None or dataset.configure is not None
+    if dataset.evidence is not None:
+        assert pages(dataset, json.loads(dataset.evidence.example))
     assert dataset.name == name
-    assert dataset.splits
-    assert set(dataset.splits) <= {"train", "validation", "test"}
-    assert set(dataset.published_size or {}) <= set(dataset.splits)
-    assert set(dataset.published_drop or {}) <= set(dataset.splits)
     assert dataset.homepage.startswith("https://")
+    assert dataset.usage
+    assert dataset.licence
 
 
 @pytest.mark.parametrize("name", DATASETS)
@@ -168,8 +161,8 @@ def test_fever_evidence_sets_are_alternatives() -> None:
 
 
 def test_fever_not_enough_info_is_left_out() -> None:
-    with pytest.raises(SkipRow, match="not-enough-info"):
-        one(FEVER, {"id": 7, "label": "NOT ENOUGH INFO", "claim": "c", "evidence": [[[1, 2, None, None]]]})
+    row = {"id": 7, "label": "NOT ENOUGH INFO", "claim": "c", "evidence": [[[1, 2, None, None]]]}
+    assert why(FEVER, row) == "not-enough-info"
 
 
 @pytest.mark.parametrize(
@@ -191,8 +184,7 @@ def test_fever_titles(page: str, title: str) -> None:
 
 
 def sentences(dataset: Dataset, row: Row) -> tuple[str, ...]:
-    assert dataset.read_evidence is not None
-    (page,) = dataset.read_evidence(row)
+    (page,) = pages(dataset, row)
     return page.sentences
 
 
@@ -276,7 +268,7 @@ def test_an_answer_of_symbols_stays(symbol: str) -> None:
 
 @pytest.mark.parametrize("row", rows(FOLDER / "mkqa" / "raw.jsonl")[:4], ids=lambda row: str(row["example_id"]))
 def test_mkqa_has_an_example_a_language(row: Row) -> None:
-    examples = list(MKQA.read(row))
+    examples = records(MKQA, row)
     assert [example.language for example in examples] == list(LANGUAGES)
     assert all(example.meta.language == example.language for example in examples)
     assert all(example.input == row["queries"][example.language] for example in examples)
@@ -288,15 +280,19 @@ def test_mkqa_has_an_example_a_language(row: Row) -> None:
 def test_mkqa_names_the_missing_language() -> None:
     row = rows(FOLDER / "mkqa" / "raw.jsonl")[0]
     del row["queries"]["km"]
-    with pytest.raises(MalformedRow, match=r"queries lacks the languages \['km'\]"):
-        list(MKQA.read(row))
+    assert why(MKQA, row) == "queries lacks the languages ['km'] and has the unknown ones []"
 
 
-@pytest.mark.parametrize("dataset", DATASETS.values(), ids=list(DATASETS))
-@pytest.mark.parametrize("row", [{}, {"id": 1}, {"_id": "x", "question": "q"}, {"example_id": 3}], ids=str)
-def test_rows_of_another_format_are_refused(dataset: Dataset, row: Row) -> None:
-    with pytest.raises((MalformedRow, SkipRow, KeyError, IndexError, TypeError, ValueError)):
-        list(dataset.read(row))
+@pytest.mark.parametrize("dataset", [d for d in DATASETS.values() if isinstance(d.source, Json)], ids=lambda d: d.name)
+@pytest.mark.parametrize("row", [{}, {"id": 1}, {"_id": "x", "question": "q"}, {"example_id": 3}, [1], "x"], ids=str)
+def test_rows_of_another_format_are_refused(dataset: Dataset, row: Any) -> None:
+    assert why(dataset, row)
+
+
+@pytest.mark.parametrize("dataset", [d for d in DATASETS.values() if isinstance(d.source, Text)], ids=lambda d: d.name)
+def test_files_of_another_format_are_refused(dataset: Dataset) -> None:
+    with pytest.raises(InputError, match=rf"expected {dataset.name}'s format, text, such as"):
+        check_lines(dataset, '{"id": 8}')
 
 
 # ---------------------------------------------------------------------------------------------
@@ -340,19 +336,18 @@ def test_real_fever_claims_equal_the_released_records(shared: Path, claims: str,
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(("name", "pages"), [("wiki-001", 1), ("wiki-002", 1), ("wiki-pages.5records", 4)])
-def test_real_fever_pages(shared: Path, name: str, pages: int) -> None:
-    assert FEVER.read_evidence is not None
+@pytest.mark.parametrize(("name", "count"), [("wiki-001", 1), ("wiki-002", 1), ("wiki-pages.5records", 4)])
+def test_real_fever_pages(shared: Path, name: str, count: int) -> None:
     found: list[SourcePage] = []
     for row in rows(shared / f"data/fever/{name}.jsonl"):
-        found += FEVER.read_evidence(row)
+        found += pages(FEVER, row)
         if row["id"]:
             body = "".join(found[-1].sentences).replace(" ", "")
             repaired = row["text"].replace("-LRB-", "(").replace("-RRB-", ")").replace(" ", "")
             # the page's text may repeat the tail of a list of links; every sentence is in it, in order
             assert all(part.replace(" ", "") in repaired for part in found[-1].sentences)
             assert len(body) <= len(repaired)
-    assert len(found) == pages
+    assert len(found) == count
 
 
 @pytest.mark.shared
@@ -375,9 +370,7 @@ def test_real_hotpotqa_questions_in_columns(shared: Path) -> None:
     lost = rows(shared / "data/hotpotqa/hotpot_dev_distractor_v1.first60.json")
     original, _ = used(HOTPOTQA, shared / "data/hotpotqa/hotpot_dev_first40.rekeyed.json")
     assert len(lost) == 60
-    for row in lost:
-        with pytest.raises(KeyError, match="'_id'"):  # said as: no field '_id'
-            list(HOTPOTQA.read(row))
+    assert {why(HOTPOTQA, row) for row in lost} == {"no field '_id'"}
     by_question = {example.input: example for example in original}
     found = [one(HOTPOTQA, {**row, "id": str(number)}) for number, row in enumerate(lost)]
     check(found)

@@ -1,10 +1,9 @@
 """The adapters that merge rows, split by a hash or read dialogues: what each must get right, by value."""
 
-import contextlib
 import json
 import pickle
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,28 +11,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, OutputMeta, TaskMeta
 from kiltetl.transforms.datasets import DATASETS, trex
 from kiltetl.transforms.datasets.eli5 import DATASET as ELI5
 from kiltetl.transforms.datasets.hashing import stable_id, stable_share
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Row, Rule
 from kiltetl.transforms.datasets.structured_zeroshot import DATASET as ZERO_SHOT
 from kiltetl.transforms.datasets.trex import DATASET as TREX
 from kiltetl.transforms.datasets.triviaqa import DATASET as TRIVIAQA
 from kiltetl.transforms.datasets.wikidata import PROPERTY_LABELS, property_labels
 from kiltetl.transforms.datasets.wow import DATASET as WOW
-from tests.support.adapters import merged, one, rows, used
+from tests.support.adapters import examples_of, merges, one, records, rows, told, used, why
 
 
 def configured(dataset: Dataset, **files: Sequence[str]) -> Dataset:
-    assert dataset.configure is not None
-    return dataset.configure({name.replace("_", "-"): lines for name, lines in files.items()})
+    assert dataset.options is not None
+    return dataset.options.configure({name.replace("_", "-"): lines for name, lines in files.items()})
+
+
+def rule_of(dataset: Dataset) -> Rule | None:
+    """The dataset's rule over all records."""
+    return None if dataset.merge is None else dataset.merge.rule
+
+
+def counted(dataset: Dataset, examples: Iterable[Example]) -> dict[str, int]:
+    """What the records count for, each under a name of its own."""
+    rule = rule_of(dataset)
+    assert rule is not None
+    return dict(map(rule.count, examples))
 
 
 def settled(dataset: Dataset, counts: Mapping[str, int]) -> Dataset:
-    assert dataset.settle is not None
-    return dataset.settle(dataset, counts)
+    rule = rule_of(dataset)
+    assert rule is not None
+    return rule.settle(dataset, counts)
 
 
 def split(dataset: Dataset, example: Example) -> str:
@@ -77,12 +88,12 @@ def test_property_labels() -> None:
         property_labels(["P17 nation"])
 
 
-@pytest.mark.parametrize("name", [name for name, dataset in DATASETS.items() if dataset.configure])
+@pytest.mark.parametrize("name", [name for name, dataset in DATASETS.items() if dataset.options])
 def test_a_configured_dataset_travels(name: str) -> None:
     """Workers get it pickled; without files it reads like the dataset itself."""
     dataset = configured(DATASETS[name])
     assert pickle.loads(pickle.dumps(dataset)).name == name
-    if dataset.settle is not None:
+    if rule_of(dataset) is not None:
         assert pickle.loads(pickle.dumps(settled(dataset, {"P17": 2}))).name == name
 
 
@@ -105,10 +116,6 @@ def document(text: str, *triples: Row, title: str = "Page") -> Row:
 
 
 ISLAND, OZ, SEA = mention("Q42", "Kite Island"), mention("Q7", "Oz"), mention("Q9", "Wind Sea")
-
-
-def records(dataset: Dataset, *documents: Row) -> list[Example]:
-    return merged(dataset, [example for row in documents for example in dataset.read(row)])
 
 
 @pytest.mark.parametrize(
@@ -154,8 +161,7 @@ def test_trex_equal_triples_are_one_output() -> None:
     ids=["itself", "date", "no property", "blank", "no name"],
 )
 def test_trex_what_is_no_fact(fact: Row) -> None:
-    with pytest.raises(SkipRow, match="no-fact"):
-        list(TREX.read(document("Kite Island is in Oz.", fact)))
+    assert why(TREX, document("Kite Island is in Oz.", fact)) == "no-fact"
 
 
 def test_trex_facts_of_a_pair_are_merged_object_by_object() -> None:
@@ -198,19 +204,16 @@ def test_trex_labels_and_aliases_of_entities() -> None:
 @pytest.mark.parametrize(("count", "left"), [(20, True), (21, False)])
 def test_trex_a_fact_of_more_than_20_sentences_is_left_out(count: int, left: bool) -> None:
     pages = [document("Kite Island is in Oz.", triple(ISLAND, "P17", OZ), title=str(i)) for i in range(count)]
-    examples = [example for page in pages for example in TREX.read(page)]
-    assert TREX.merge is not None
+    (read,) = merges(TREX, *pages)
     if left:
-        (record,) = TREX.merge(examples)
+        (record,) = examples_of([read])
         assert len(record.outputs) == 20
     else:
-        with pytest.raises(SkipRow, match="too-many-provenances"):
-            list(TREX.merge(examples))
-    other = list(TREX.read(document("Kite Island, Wind Sea.", triple(ISLAND, "P17", SEA))))
-    (record,) = TREX.merge([*examples, *other])
+        assert told(read) == "too-many-provenances"
+    (record,) = records(TREX, *pages, document("Kite Island, Wind Sea.", triple(ISLAND, "P17", SEA)))
     assert {output.meta.entity for output in record.outputs} == ({"Q7", "Q9"} if left else {"Q9"})
-    assert len(merged(configured(TREX, max_provenances=[str(count)]), examples)) == 1
-    assert not merged(configured(TREX, max_provenances=["19"]), examples)
+    assert len(records(configured(TREX, max_provenances=[str(count)]), *pages)) == 1
+    assert not records(configured(TREX, max_provenances=["19"]), *pages)
 
 
 def test_trex_the_same_sentence_again_is_no_further_provenance() -> None:
@@ -223,8 +226,7 @@ def test_trex_the_same_sentence_again_is_no_further_provenance() -> None:
 def test_trex_rare_relations() -> None:
     page = document("Kite Island is in Oz.", triple(ISLAND, "P17", OZ), triple(ISLAND, "P17", SEA))
     page["triples"] += (triple(ISLAND, "P206", SEA),)
-    assert TREX.group is not None
-    counts = dict(map(TREX.group, records(TREX, page)))
+    counts = counted(TREX, records(TREX, page))
     assert counts == {"P17": 2, "P206": 1}
     assert [record.id for record in records(settled(configured(TREX, min_facts=["2"]), counts), page)] == ["Q42-P17"]
     for least, kept in ((999, True), (1000, True), (1001, False)):
@@ -232,17 +234,12 @@ def test_trex_rare_relations() -> None:
         assert bool(records(dataset, page)) == kept
     assert not records(settled(TREX, {"P17": 999}), page)
     assert records(settled(TREX, {"P17": 1000}), page)
-    examples = [example for example in TREX.read(page) if example.id == "Q42-P206"]
-    rare = settled(TREX, counts)
-    assert rare.merge is not None
-    with pytest.raises(SkipRow, match="rare-relation"):
-        list(rare.merge(examples))
+    assert [told(read) for read in merges(settled(TREX, counts), page)] == ["rare-relation", "rare-relation"]
     named = configured(TREX, relations=["P17", ""])
-    assert named.settle is None
+    assert rule_of(named) is None
     assert [record.id for record in records(named, page)] == ["Q42-P17"]
-    assert configured(TREX, relations=["P17"], min_facts=["2"]).settle is not None
-    with pytest.raises(SkipRow, match="no-fact"):
-        records(configured(TREX, relations=["P1"]), page)
+    assert rule_of(configured(TREX, relations=["P17"], min_facts=["2"])) is not None
+    assert why(configured(TREX, relations=["P1"]), page) == "no-fact"
 
 
 def test_trex_an_unknown_property_keeps_its_id_and_can_be_counted() -> None:
@@ -293,19 +290,9 @@ def test_trex_split() -> None:
 # Zero-Shot RE
 
 
-def lines(dataset: Dataset, *given: str) -> list[Example]:
-    assert dataset.parse is not None
-    found: list[Example] = []
-    for row in dataset.parse(given):
-        with contextlib.suppress(SkipRow):
-            found += dataset.read(row)
-    return merged(dataset, found)
-
-
 def test_zero_shot_templates_are_grouped_and_negatives_left_out() -> None:
-    with pytest.raises(SkipRow, match="negative-example"):
-        list(ZERO_SHOT.read({"line": "P26\tWho is XXX's spouse?\tFoo Bar\tNo answer here."}))
-    (record,) = lines(
+    assert why(ZERO_SHOT, "P26\tWho is XXX's spouse?\tFoo Bar\tNo answer here.") == "negative-example"
+    (record,) = records(
         ZERO_SHOT,
         "P26\tWho is XXX's spouse?\tFoo Bar\tFoo Bar married Jane Roe.\tJane Roe",
         "P26\tWho is XXX's spouse?\tFoo Bar\tNo answer here.",
@@ -326,9 +313,8 @@ def relation_example(relation: str) -> Example:
 
 def test_zero_shot_splits_are_disjoint_in_relations() -> None:
     relations = [f"relation {i}" for i in range(120)]
-    assert ZERO_SHOT.group is not None
     examples = [relation_example(relation) for relation in relations]
-    dataset = settled(ZERO_SHOT, dict(map(ZERO_SHOT.group, examples)))
+    dataset = settled(ZERO_SHOT, counted(ZERO_SHOT, examples))
     drawn = [split(dataset, example) for example in examples]
     assert Counter(drawn) == {"train": 84, "validation": 12, "test": 24}
     other_order = settled(ZERO_SHOT, dict.fromkeys(relations[::-1], 7))
@@ -342,20 +328,20 @@ def test_zero_shot_a_split_file() -> None:
     dataset = configured(ZERO_SHOT, splits=["P26\tdev", "author\ttest", "", "P99999 \t train"], relation_labels=[])
     found = {name: split(dataset, relation_example(name)) for name in ("spouse", "author", "P99999", "other")}
     assert found == {"spouse": "validation", "author": "test", "P99999": "train", "other": ""}
-    assert dataset.settle is None
+    assert rule_of(dataset) is None
     with pytest.raises(ValueError, match="train, validation or test"):
         configured(ZERO_SHOT, splits=["P26\tdevelopment"])
 
 
 @pytest.mark.parametrize("other", ["P26", "spouse", " spouse "])
 def test_zero_shot_a_relation_is_in_one_split(other: str) -> None:
-    assert configured(ZERO_SHOT, splits=["P26\tdev", f"{other}\tvalidation"]).settle is None
+    assert rule_of(configured(ZERO_SHOT, splits=["P26\tdev", f"{other}\tvalidation"])) is None
     with pytest.raises(ValueError, match="contradicts an earlier line"):
         configured(ZERO_SHOT, splits=["P26\tdev", "author\ttest", f"{other}\ttrain"])
 
 
 def test_zero_shot_labels() -> None:
-    (record,) = lines(configured(ZERO_SHOT, relation_labels=["P26\twed to"]), "P26\tWho is XXX?\tA\tA wed B.\tB")
+    (record,) = records(configured(ZERO_SHOT, relation_labels=["P26\twed to"]), "P26\tWho is XXX?\tA\tA wed B.\tB")
     assert record.input == "A [SEP] wed to"
 
 
@@ -394,8 +380,7 @@ def test_triviaqa_aliases_and_pages_are_one_record() -> None:
 )
 def test_triviaqa_pages(page: Row, title: str | None) -> None:
     if title is None:
-        with pytest.raises(SkipRow, match="no-page"):
-            one(TRIVIAQA, trivia([page]))
+        assert why(TRIVIAQA, trivia([page])) == "no-page"
     else:
         assert {t for _, pages in answers(one(TRIVIAQA, trivia([page]))) for t in pages} == {title}
 
@@ -441,10 +426,9 @@ def dialogue(*turns: Row, **more: Any) -> Row:
 @pytest.mark.parametrize("nothing", [None, {}, NOTHING, {"x": "no_passages_used"}, {"x": " "}])
 def test_wow_turns_without_a_chosen_sentence_give_nothing(nothing: Any) -> None:
     """Neither an example nor a number; the title "no_passages_used" is never asked for."""
-    with pytest.raises(SkipRow, match="no-passage"):
-        list(WOW.read(dialogue(turn("1_Apprentice", "Hi"), turn("0_Wizard", "Hi!", nothing, NOTHING))))
+    assert why(WOW, dialogue(turn("1_Apprentice", "Hi"), turn("0_Wizard", "Hi!", nothing, NOTHING))) == "no-passage"
     chosen = turn("0_Wizard", "Look", {"chosen_Kite_0": "It flies."}, {"chosen_topic_0_Kite": "Kite"})
-    (example,) = WOW.read(dialogue(turn("1_Apprentice", "Hi"), turn("0_Wizard", "Hi!", nothing), chosen))
+    example = one(WOW, dialogue(turn("1_Apprentice", "Hi"), turn("0_Wizard", "Hi!", nothing), chosen))
     assert example.id.endswith("_0")
     assert example.input == "Hi\nHi!"
     assert example.outputs == (ExampleOutput("Look", (Evidence("Kite", text="It flies."),)),)
@@ -459,7 +443,7 @@ def test_wow_either_may_speak_first(first: str) -> None:
         turn(f"{i % 2}_{who}", f"u{i}", *(chosen if who == "Wizard" else ()))
         for i, who in enumerate([first, second] * 3)
     ]
-    found = [(example.id.rpartition("_")[2], example.input) for example in WOW.read(dialogue(*turns))]
+    found = [(example.id.rpartition("_")[2], example.input) for example in records(WOW, dialogue(*turns))]
     if first == "Wizard":
         assert found == [("1", "u0\nu1"), ("2", "u0\nu1\nu2\nu3")]
     else:
@@ -480,7 +464,7 @@ def test_wow_either_may_speak_first(first: str) -> None:
 )
 def test_wow_page(sentence: Row, passage: Row, page: str) -> None:
     shown = turn("1_Apprentice", "Hi", shown=[{"Wind": ["Air moves.", "It blows."]}])
-    (example,) = WOW.read(dialogue(shown, turn("0_Wizard", "Oh", sentence, passage)))
+    example = one(WOW, dialogue(shown, turn("0_Wizard", "Oh", sentence, passage)))
     assert answers(example) == [("Oh", [page])]
 
 
@@ -493,8 +477,8 @@ def test_wow_ids_depend_on_the_dialogue_alone() -> None:
         for _ in range(2)
     }
     assert len(ids) == 4
-    with pytest.raises(MalformedRow, match="neither the wizard nor the apprentice"):
-        list(WOW.read(dialogue(turn("2_Judge", "Hi"))))
+    problem = "speaker is '2_Judge', neither the wizard nor the apprentice"
+    assert why(WOW, dialogue(turn("2_Judge", "Hi"))) == problem
 
 
 # ---------------------------------------------------------------------------------------------
@@ -536,8 +520,7 @@ def test_real_triviaqa_questions(shared: Path, name: str, answers_: int, pages: 
 @pytest.mark.shared
 def test_real_triviaqa_test_file_has_no_answers(shared: Path) -> None:
     (row,) = json.loads((shared / "data/triviaqa/wikipedia-test-without-answers.json").read_text("utf-8"))["Data"]
-    with pytest.raises(SkipRow, match="no-answer"):
-        one(TRIVIAQA, row)
+    assert why(TRIVIAQA, row) == "no-answer"
 
 
 @pytest.mark.shared
@@ -556,7 +539,7 @@ def test_real_triviaqa_order(shared: Path) -> None:
 @pytest.mark.shared
 def test_shape_of_zero_shot_rows(shared: Path) -> None:
     content = (shared / "data/structured_zeroshot.SYNTHETIC.tsv").read_text("utf-8")
-    (record,) = lines(ZERO_SHOT, *content.split("\n"))
+    (record,) = records(ZERO_SHOT, *content.split("\n"))
     assert record.input == "Another entity [SEP] relation_name2"
     assert [output.answer for output in record.outputs] == ["answer", "answer2"]
     assert record.meta.template_questions == ("Why was Another entity?",)
@@ -574,7 +557,7 @@ def test_released_zero_shot_records_out_of_their_rows(shared: Path, name: str) -
         (span,) = output["provenance"]
         asked = record["meta"]["template_questions"]
         template = [question.replace(subject, "XXX") for question in asked]
-        (ours,) = lines(ZERO_SHOT, *[f"{relation}\t{q}\t{subject}\tText.\t{output['answer']}" for q in template])
+        (ours,) = records(ZERO_SHOT, *[f"{relation}\t{q}\t{subject}\tText.\t{output['answer']}" for q in template])
         assert ours.input == record["input"]
         assert list(ours.meta.template_questions or ()) == asked
         assert answers(ours) == [(output["answer"], [span["title"]])]
@@ -617,7 +600,7 @@ def test_real_wow_turns(shared: Path) -> None:
             {"speaker": f"{i % 2}_{'Apprentice' if i % 2 else 'Wizard'}", **given_} for i, given_ in enumerate(turns)
         ],
     }
-    found = list(WOW.read(row))
+    found = records(WOW, row)
     assert [example.id.rpartition("_")[2] for example in found] == ["1", "2"]
     assert [len(example.input.split("\n")) for example in found] == [2, 4]
     for example, given_ in zip(found, turns[2::2], strict=True):

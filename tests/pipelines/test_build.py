@@ -8,6 +8,7 @@ import pytest
 
 from kiltetl.pipelines import build, knowledge_source, tasks
 from kiltetl.pipelines.build import main
+from kiltetl.pipelines.config import plan_of
 from kiltetl.pipelines.report import find_manifests
 from kiltetl.schemas.errors import InputError
 from tests.support.checkout import ROOT
@@ -28,9 +29,9 @@ def config(folder: Path, source: str = "", task: str = "", head: str = 'output =
 
 
 def settings(path: str) -> tuple[knowledge_source.Settings, tasks.Settings]:
-    source, found, _ = build.settings_of(path, None, False, False, ())
-    assert source is not None
-    return source, found[0]
+    found = plan_of(path, None, False, False, ())
+    assert found.source is not None
+    return found.source, found.tasks[0]
 
 
 def test_values_arrive(tmp_path: Path) -> None:

@@ -1,107 +1,129 @@
-"""Adapters on rows: what each row gives, and the records that are merged of them."""
+"""Adapters on rows, through the reader that the jobs use: what each row gives, and the records merged of them."""
 
-import contextlib
-import dataclasses
 import gzip
 import json
+import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from kiltetl.schemas.errors import MalformedRow
-from kiltetl.schemas.records import Example
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.schemas.records import Example, SourcePage
+from kiltetl.transforms.datasets.spec import Dataset, Json, Row
+from kiltetl.transforms.jobs.examples import Read, Refused, check_format, deal_out, merged, read_pages, read_source
 from tests.support.checkout import ROOT
 
 FOLDER = ROOT / "tests" / "datasets"
 
 
 def rows(path: Path) -> list[Any]:
+    """What a file of the tests holds."""
     if path.suffix == ".json":
         return list(json.loads(path.read_text("utf-8")))
     content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
     return [json.loads(line) for line in content.decode("utf-8").split("\n") if line.strip()]
 
 
-def plain(value: Any) -> Any:
-    """A record as JSON holds it, without what is None or empty."""
-    if dataclasses.is_dataclass(value):
-        fields = {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
-        return {name: found for name, found in fields.items() if found is not None and found != {}}
-    return [plain(one) for one in value] if isinstance(value, tuple) else value
+def reads(dataset: Dataset, *given: Any, beside: Mapping[str, str] | None = None) -> list[Read]:
+    """What each row gives: rows of JSON, or lines of text, in a file of the dataset's form.
+
+    ``beside`` are files in its folder, name to text.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        return list(read_source(dataset, _written(dataset, Path(folder), given, beside or {})))
 
 
-def outcome(read: Callable[[Any], Iterator[Any]], row: Any) -> Any:
-    """What a row gives: its records, the reason it is left out for, or what is wrong with it."""
-    try:
-        return [plain(record) for record in read(row)]
-    except SkipRow as skip:
-        return {"skipped": skip.reason}
-    except MalformedRow as problem:
-        return {"malformed": str(problem)}
-    except (KeyError, IndexError, TypeError, ValueError) as problem:
-        return {"malformed": type(problem).__name__}
+def merges(dataset: Dataset, *given: Any) -> list[Read]:
+    """What each key of the rows gives, for a dataset whose rows are merged."""
+    with tempfile.TemporaryDirectory() as folder:
+        return _merged(dataset, _written(dataset, Path(folder), given, {}), folder)
 
 
-def fixture(dataset: Dataset) -> list[Any]:
-    """The rows of the dataset's own file."""
-    path = FOLDER / dataset.name / f"raw.{dataset.source}"
-    if dataset.parse is not None:
-        lines = path.read_bytes().decode("utf-8").removesuffix("\n").split("\n")
-        return [with_companion(dataset, path.parent, row) for row in dataset.parse(lines)]
-    if dataset.source == "json":
-        found = json.loads(path.read_text("utf-8"))
-        for name in dataset.items.split(".")[:-1]:
-            found = found[name]
-        return list(found)
-    return rows(path)
+def records(dataset: Dataset, *given: Any) -> list[Example]:
+    """All examples of rows, merged where the dataset merges them."""
+    return examples_of(reads(dataset, *given) if dataset.merge is None else merges(dataset, *given))
 
 
-def with_companion(dataset: Dataset, folder: Path, row: Row) -> Row:
-    """The row with what is in the file beside its own that it needs."""
-    file = None if dataset.companion is None else folder / dataset.companion(row)
-    return row if file is None or not file.is_file() else {**row, "text": file.read_bytes().decode("utf-8")}
-
-
-def groups(dataset: Dataset, examples: Iterable[Example]) -> list[list[Example]]:
-    """Examples that the dataset makes one record of; each alone where it merges none."""
-    found: dict[str, list[Example]] = {}
-    for number, example in enumerate(examples):
-        found.setdefault(dataset.key(example) if dataset.key else str(number), []).append(example)
-    return list(found.values())
-
-
-def merged(dataset: Dataset, examples: Iterable[Example]) -> list[Example]:
-    """The records of examples, without those that merging leaves out."""
-    found: list[Example] = []
-    for group in groups(dataset, examples):
-        with contextlib.suppress(SkipRow):
-            found += dataset.merge(group) if dataset.merge else group
-    return found
-
-
-def used_rows(dataset: Dataset, given: Iterable[Row]) -> Iterator[Example]:
-    for row in given:
-        try:
-            yield from list(dataset.read(row))
-        except (SkipRow, MalformedRow, KeyError, IndexError, TypeError, ValueError):
-            continue
-
-
-def outcomes(dataset: Dataset) -> list[Any]:
-    """Of every fixture row, then of every record merged of them, then of every row of the evidence files."""
-    found = [outcome(dataset.read, row) for row in fixture(dataset)]
-    if dataset.merge is not None:
-        found += [outcome(dataset.merge, group) for group in groups(dataset, used_rows(dataset, fixture(dataset)))]
-    if dataset.read_evidence is not None:
-        found += [outcome(dataset.read_evidence, row) for row in rows(FOLDER / dataset.name / "evidence.jsonl")]
-    return found
-
-
-def one(dataset: Dataset, row: Row) -> Example:
-    (example,) = dataset.read(row)
+def one(dataset: Dataset, row: Any, beside: Mapping[str, str] | None = None) -> Example:
+    """The one example of a row."""
+    (read,) = reads(dataset, row, beside=beside)
+    assert not isinstance(read, Refused), read
+    (example,) = read
     return example
+
+
+def why(dataset: Dataset, row: Any, beside: Mapping[str, str] | None = None) -> str:
+    """Why a row gives nothing: the reason of a rule, or what is wrong with it."""
+    (read,) = reads(dataset, row, beside=beside)
+    return told(read)
+
+
+def told(read: Read) -> str:
+    """Why there is nothing."""
+    assert isinstance(read, Refused), read
+    return read.reason if read.skip else read.detail
+
+
+def pages(dataset: Dataset, row: Row) -> Sequence[SourcePage]:
+    """The pages of a row of evidence files."""
+    found = read_pages(dataset, 1, row)
+    assert not isinstance(found, Refused), found
+    return found
+
+
+def used(dataset: Dataset, path: Path) -> tuple[list[Example], Counter[str]]:
+    """The records of a file, and why rows of it are left out; none may be malformed."""
+    found = list(read_source(dataset, str(path)))
+    skipped: Counter[str] = Counter()
+    for read in found:
+        if isinstance(read, Refused):
+            assert read.skip, read
+            skipped[read.reason] += 1
+    examples = records_of(dataset, path)
+    check(examples)
+    return examples, skipped
+
+
+def records_of(dataset: Dataset, path: Path) -> list[Example]:
+    """All examples of a file, merged where the dataset merges them."""
+    if dataset.merge is None:
+        return examples_of(read_source(dataset, str(path)))
+    with tempfile.TemporaryDirectory() as folder:
+        return examples_of(_merged(dataset, str(path), folder))
+
+
+def check_lines(dataset: Dataset, *lines: str) -> None:
+    """InputError for lines that are not of the dataset's format, as a command has it."""
+    with tempfile.TemporaryDirectory() as folder:
+        check_format(dataset, _written(dataset, Path(folder), lines, {}))
+
+
+def examples_of(found: Iterable[Read]) -> list[Example]:
+    """The examples among what rows give."""
+    return [example for read in found if not isinstance(read, Refused) for example in read]
+
+
+def _written(dataset: Dataset, folder: Path, given: Sequence[Any], beside: Mapping[str, str]) -> str:
+    path = folder / "raw"
+    if not isinstance(dataset.source, Json):
+        path.write_bytes("\n".join(given).encode("utf-8"))
+    elif dataset.source.items is None:
+        path.write_text("".join(json.dumps(row) + "\n" for row in given), "utf-8")
+    else:
+        document: Any = list(given)
+        for name in reversed(dataset.source.items.split(".")[:-1]):
+            document = {name: document}
+        path.write_text(json.dumps(document), "utf-8")
+    for name, text in beside.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(text.encode("utf-8"))
+    return str(path)
+
+
+def _merged(dataset: Dataset, path: str, folder: str) -> list[Read]:
+    piece = str(Path(folder) / "piece")
+    deal_out(dataset, path, [piece])
+    return [read for _, read in merged(dataset, [piece])]
 
 
 def check(examples: Iterable[Example]) -> None:
@@ -122,19 +144,6 @@ def check(examples: Iterable[Example]) -> None:
                 assert evidence.text is None or (evidence.text == evidence.text.strip() != "")
                 assert evidence.text is None or evidence.source_page is None
                 assert (evidence.source_page is None) == (evidence.sentence is None)
-
-
-def used(dataset: Dataset, path: Path) -> tuple[list[Example], Counter[str]]:
-    examples: list[Example] = []
-    skipped: Counter[str] = Counter()
-    for row in rows(path):
-        try:
-            examples += dataset.read(row)
-        except SkipRow as skip:
-            skipped[skip.reason] += 1
-    found = merged(dataset, examples)
-    check(found)
-    return found, skipped
 
 
 NOT_RELEASED = {

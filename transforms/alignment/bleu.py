@@ -8,6 +8,7 @@ Scores are 0 to 1.
 """
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import sacrebleu
 
-from kiltetl.transforms.alignment.tokens import tokenizer_for
+from kiltetl.transforms.alignment.tokens import tokenizer_for, tokens
 
 Bleu = Literal["sacrebleu", "released"]
 Floats = npt.NDArray[np.float64]
@@ -35,6 +36,28 @@ def signature(bleu: Bleu = "sacrebleu", language: str = "en") -> str:
         f"bleu:{bleu}|nrefs:1|case:lc|eff:{effective}|tok:{tokenizer_for(language)}|fold:typography"
         f"|smooth:{smooth}|version:{sacrebleu.__version__}"
     )
+
+
+def bleu(text: str, reference: str, language: str = "en", variant: Bleu = "sacrebleu") -> float:
+    """Sentence BLEU of a text against a reference, 0 to 1: what ``best_span`` makes greatest over a page.
+
+    Args:
+        text: the span of a page.
+        reference: the original evidence.
+        language: decides on the tokens, see ``kiltetl.transforms.alignment.tokens``.
+        variant: see the module.
+
+    >>> bleu("A kite is a toy.", "a kite is a toy ."), round(bleu("A kite is a toy.", "A kite is a craft."), 3)
+    (1.0, 0.537)
+    """
+    tokenizer = tokenizer_for(language)
+    span, evidence = tokens(text, tokenizer), tokens(reference, tokenizer)
+    counts = [sum((_grams(span, order) & _grams(evidence, order)).values()) for order in range(1, ORDERS + 1)]
+    return score(variant, len(evidence), len(span), counts) if counts[0] else 0.0
+
+
+def _grams(found: Sequence[str], order: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(found[start:] for start in range(order)), strict=False))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

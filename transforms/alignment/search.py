@@ -307,7 +307,7 @@ def best_span(paragraphs: Sequence[str], evidence: str, language: str = "en", bl
     orders has no match.
 
     >>> best_span(["Rome", "Active 1999-2001 only"], "1999–2001")
-    Span(paragraph_id=1, start_character=7, end_character=16, bleu_score=1.0)
+    Span(paragraph_id=1, start_character=7, end_character=16, bleu_score=1.0, end_paragraph_id=None)
     """
     return best_spans(tokenize_page(paragraphs, language), [evidence], bleu)[0]
 

@@ -40,8 +40,6 @@ from kiltetl.transforms.metrics.text import best_rouge_l
 
 ANNOTATIONS: Final = 3
 LOW_ROUGE: Final = 0.15
-LONG_ANSWERS: Final = ("eli5",)
-"""Datasets whose answers are long enough to be compared with a passage by ROUGE-L."""
 
 
 @dataclass(frozen=True, slots=True)

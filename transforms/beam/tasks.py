@@ -42,7 +42,8 @@ class GatherExamples(beam.PTransform):
         parts = (
             files | beam.Map(self._gather) | beam.CombineGlobally(sum) | beam.FlatMap(self._parts) | beam.Reshuffle()
         )
-        if self._job.dataset.settle is None:
+        merge = self._job.dataset.merge
+        if merge is None or merge.rule is None:
             return parts
         counts = parts | "Count" >> beam.Map(self._count) | "Sum" >> beam.CombineGlobally(_summed)
         return counts | "Settle" >> beam.FlatMap(self._settle) | "Spread" >> beam.Reshuffle()

@@ -32,8 +32,8 @@ from typing import Any, Final, NamedTuple
 from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.reasons import NO_ENTITY
 from kiltetl.schemas.records import Example
-from kiltetl.transforms.datasets.mentions import mention_example
-from kiltetl.transforms.datasets.spec import Dataset, Lines, Row, SkipRow
+from kiltetl.transforms.datasets.mentions import SHAPE, mention_example
+from kiltetl.transforms.datasets.spec import Dataset, Lines, Options, Published, Row, SkipRow, Text
 from kiltetl.transforms.wiki.titles import normal_title, title_from_url
 
 NO_PAGE: Final = "--NME--"
@@ -252,19 +252,19 @@ def configure(files: Mapping[str, Sequence[str]]) -> Dataset:
     """The dataset for tokens of CoNLL-2003 with the entities of an annotations file."""
     if "annotations" not in files:
         return DATASET
-    return replace(DATASET, parse=partial(parse, annotations=read_annotations(files["annotations"])))
+    return replace(DATASET, source=Text(partial(parse, annotations=read_annotations(files["annotations"]))))
 
 
 DATASET = Dataset(
     name="aidayago2",
     task="entity linking",
     read=read,
-    source="text",
-    parse=parse,
+    source=Text(parse),
     split_of=split_of,
     splits=("train", "validation", "test"),
-    files={"annotations": "AIDA-YAGO2-annotations.tsv, where the tokens are CoNLL-2003's own files"},
-    configure=configure,
+    options=Options(
+        configure, files={"annotations": "AIDA-YAGO2-annotations.tsv, where the tokens are CoNLL-2003's own files"}
+    ),
     row_example="Rome TAB B TAB Rome TAB Rome TAB http://en.wikipedia.org/wiki/Rome TAB 25458 TAB /m/06c62, "
     "after a line -DOCSTART- (1 EU)",
     usage="every split: `--source AIDA-YAGO2-dataset.tsv`, of which testa is dev and testb is test; or "
@@ -273,6 +273,10 @@ DATASET = Dataset(
     licence="CC BY-SA 3.0 (annotations)",
     homepage="https://www.mpi-inf.mpg.de/departments/databases-and-information-systems/research/ambiverse-nlu/aida/"
     "downloads",
-    published_averages=(1.0, 1.0, 1.0, 1.0),
-    published_size={"train": 18_395, "validation": 4_784, "test": 4_463},
+    leading_metric="accuracy",
+    shape=SHAPE,
+    published=Published(
+        size={"train": 18_395, "validation": 4_784, "test": 4_463},
+        averages=(1.0, 1.0, 1.0, 1.0),
+    ),
 )

@@ -8,29 +8,15 @@ The format is that of WNED-WIKI. One row that ``parse`` makes of an annotation, 
      "offset": "21", "length": "6", "text": "Kites were made by   Lu Ban in …"}
 """
 
-from collections.abc import Iterator
-
-from kiltetl.schemas.reasons import NO_ENTITY
-from kiltetl.schemas.records import Example
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
-from kiltetl.transforms.datasets.wned_format import annotated_example, annotation_rows, entity, split_of, text_file
-
-
-def read(row: Row) -> Iterator[Example]:
-    """One mention that is linked to a page."""
-    title = entity(row["wikiName"])
-    if title is None:
-        raise SkipRow(NO_ENTITY)
-    yield annotated_example(row, title)
-
+from kiltetl.transforms.datasets.mentions import SHAPE
+from kiltetl.transforms.datasets.spec import Dataset, Published
+from kiltetl.transforms.datasets.wned_format import SOURCE, read, split_of
 
 DATASET = Dataset(
     name="cweb",
     task="entity linking",
     read=read,
-    source="text",
-    parse=annotation_rows,
-    companion=text_file,
+    source=SOURCE,
     split_of=split_of,
     splits=("validation", "test"),
     row_example='<document docName="clueweb12-0000tw-00-00001"><annotation><mention>Lu Ban</mention>'
@@ -39,6 +25,10 @@ DATASET = Dataset(
     "documents are dev, half test, by a hash; no train",
     licence="as stated at the homepage",
     homepage="https://doi.org/10.7939/DVN/10968",
-    published_averages=(1.0, 1.0, 1.0, 1.0),
-    published_size={"validation": 5_599, "test": 5_543},
+    leading_metric="accuracy",
+    shape=SHAPE,
+    published=Published(
+        size={"validation": 5_599, "test": 5_543},
+        averages=(1.0, 1.0, 1.0, 1.0),
+    ),
 )

@@ -21,7 +21,7 @@ from typing import Any, Final
 from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.reasons import NO_ANSWER
 from kiltetl.schemas.records import Example, ExampleOutput, OutputMeta
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Published, Row, Shape, SkipRow
 
 REMOVED: Final = ("[removed]", "[deleted]")
 
@@ -67,6 +67,12 @@ DATASET = Dataset(
     "-c '.[]'`); the evidence of dev is in KILT's own file: `--from-kilt eli5-dev-kilt.jsonl`",
     licence="Reddit's terms of use",
     homepage="https://github.com/facebookresearch/ELI5",
-    published_averages=(1.0, 1.21, 1.18, 4.69),
-    published_size={"train": 272_634, "validation": 1_507, "test": 600},
+    annotated=True,
+    long_answers=True,
+    leading_metric="rougel",
+    shape=Shape(("partial_evidence",), output=("score",), span=("evidence_span",)),
+    published=Published(
+        size={"train": 272_634, "validation": 1_507, "test": 600},
+        averages=(1.0, 1.21, 1.18, 4.69),
+    ),
 )

@@ -22,7 +22,7 @@ from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.reasons import NO_ANSWER, NOT_ENOUGH_INFO
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, ProvenanceMeta, SourcePage
 from kiltetl.transforms.datasets.detokenize import brackets, treebank
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, EvidenceFiles, Published, Row, Shape, SkipRow
 
 LABELS: Final = ("SUPPORTS", "REFUTES")
 
@@ -92,9 +92,11 @@ DATASET = Dataset(
     name="fever",
     task="fact checking",
     read=read,
-    read_evidence=read_evidence,
-    evidence_example='{"id": "Kite_-LRB-toy-RRB-", "text": "…", "lines": "0\\tA kite is a toy .\\ttoy\\tToy\\n1\\t"}',
-    evidence_required=True,
+    evidence=EvidenceFiles(
+        read_evidence,
+        example='{"id": "Kite_-LRB-toy-RRB-", "text": "…", "lines": "0\\tA kite is a toy .\\ttoy\\tToy\\n1\\t"}',
+        required=True,
+    ),
     splits=("train", "validation", "test"),
     row_example='{"id": 8, "label": "SUPPORTS", "claim": "Kites fly.", "evidence": [[[1, 1, "Flight", 0]]]}',
     usage="`--source train.jsonl` is train, `shared_task_dev.jsonl` (of which `paper_dev.jsonl` is a half) and "
@@ -102,7 +104,11 @@ DATASET = Dataset(
     "back",
     licence="CC BY-SA 3.0",
     homepage="https://fever.ai/dataset/fever.html",
-    published_averages=(1.12, 1.35, 1.13, 1.0),
-    published_size={"train": 104_966, "validation": 10_444, "test": 10_100},
-    published_drop={"validation": 26.03, "test": 27.7},
+    leading_metric="accuracy",
+    shape=Shape(span=("fever_page_id", "fever_sentence_id"), span_in_train=False),
+    published=Published(
+        size={"train": 104_966, "validation": 10_444, "test": 10_100},
+        drop={"validation": 26.03, "test": 27.7},
+        averages=(1.12, 1.35, 1.13, 1.0),
+    ),
 )

@@ -25,7 +25,7 @@ from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.reasons import NO_ANSWER
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, SourcePage, TaskMeta
 from kiltetl.transforms.datasets.detokenize import extracted, references
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, EvidenceFiles, Json, Published, Row, Shape, SkipRow
 
 
 def read(row: Row) -> Iterator[Example]:
@@ -84,9 +84,10 @@ DATASET = Dataset(
     name="hotpotqa",
     task="open-domain QA",
     read=read,
-    read_evidence=read_evidence,
-    evidence_example='{"id": 12, "title": "Kite", "text": [["Kite"], ["Kites are old.", " They fly."]]}',
-    source="json",
+    source=Json("item"),
+    evidence=EvidenceFiles(
+        read_evidence, example='{"id": 12, "title": "Kite", "text": [["Kite"], ["Kites are old.", " They fly."]]}'
+    ),
     splits=("train", "validation", "test"),
     row_example='{"_id": "5ab1", "question": "Are kites older than balloons?", "answer": "yes", "type": "comparison", '
     '"level": "easy", "supporting_facts": [["Kite", 0]], "context": [["Kite", ["Kites are old."]]]}',
@@ -95,7 +96,11 @@ DATASET = Dataset(
     "Wikipedia; the answers of test are kept back",
     licence="CC BY-SA 4.0",
     homepage="https://hotpotqa.github.io/",
-    published_averages=(2.4, 1.0, 2.0, 1.0),
-    published_size={"train": 88_869, "validation": 5_600, "test": 5_569},
-    published_drop={"validation": 22.76, "test": 23.43},
+    leading_metric="em",
+    shape=Shape(),
+    published=Published(
+        size={"train": 88_869, "validation": 5_600, "test": 5_569},
+        drop={"validation": 22.76, "test": 23.43},
+        averages=(2.4, 1.0, 2.0, 1.0),
+    ),
 )

@@ -12,7 +12,9 @@ one does not need goes to the other. The record's meta keeps the whole context, 
 from typing import Final
 
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, TaskMeta
+from kiltetl.transforms.datasets.spec import Shape
 
+SHAPE: Final = Shape(("left_context", "mention", "right_context"))
 MAX_TOKENS: Final = 256
 START: Final = "[START_ENT]"
 END: Final = "[END_ENT]"

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.records import Example, ExampleOutput, OutputMeta, TaskMeta
-from kiltetl.transforms.datasets.spec import Dataset, Row
+from kiltetl.transforms.datasets.spec import Dataset, Published, Row
 
 _LANGUAGES = "ar da de en es fi fr he hu it ja km ko ms nl no pl pt ru sv th tr vi zh_cn zh_hk zh_tw"
 LANGUAGES: Final = tuple(_LANGUAGES.split())
@@ -62,9 +62,10 @@ DATASET = Dataset(
     '"answers": {"en": [{"type": "entity", "entity": "Q7", "text": "Lu Ban", "aliases": []}], …}}',
     needs_knowledge_source=False,
     needs_evidence=False,
+    ids_of="nq",
     usage="`--source mkqa.jsonl.gz` is dev, the only split; `--mkqa-provenance TASKS` adds the evidence of nq, "
     "mapped before",
     licence="CC BY-SA 3.0",
     homepage="https://github.com/apple/ml-mkqa",
-    published_size={"validation": 260_000},
+    published=Published(size={"validation": 260_000}),
 )

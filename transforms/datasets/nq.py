@@ -21,7 +21,7 @@ from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.reasons import NO_SHORT_ANSWER, SHORT_ANSWER_TOO_LONG
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, ProvenanceMeta
 from kiltetl.transforms.datasets.detokenize import is_tag_token, quotes, spaces
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Published, Row, Shape, SkipRow
 from kiltetl.transforms.wiki.titles import normal_title, title_from_url
 
 MAX_TOKENS: Final = 5
@@ -112,7 +112,12 @@ DATASET = Dataset(
     "`'nq-dev-*.jsonl.gz'` (or `v1.0-simplified_nq-dev-all.jsonl.gz`) is dev; test was never public",
     licence="CC BY-SA 3.0",
     homepage="https://ai.google.com/research/NaturalQuestions/download",
-    published_averages=(1.0, 3.22, 1.57, 2.08),
-    published_size={"train": 87_372, "validation": 2_837, "test": 1_444},
-    published_drop={"validation": 16.12, "test": 15.59},
+    annotated=True,
+    leading_metric="em",
+    shape=Shape(("partial_evidence",), span=("yes_no_answer", "annotation_id", "evidence_span")),
+    published=Published(
+        size={"train": 87_372, "validation": 2_837, "test": 1_444},
+        drop={"validation": 16.12, "test": 15.59},
+        averages=(1.0, 3.22, 1.57, 2.08),
+    ),
 )

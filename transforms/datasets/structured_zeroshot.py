@@ -21,9 +21,10 @@ from typing import Final
 from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.reasons import NEGATIVE_EXAMPLE
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, TaskMeta
+from kiltetl.schemas.splits import split_called
 from kiltetl.transforms.datasets.detokenize import spaces
 from kiltetl.transforms.datasets.hashing import SEED, stable_id, stable_share
-from kiltetl.transforms.datasets.spec import Dataset, Lines, Row, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Lines, Merge, Options, Published, Row, Rule, Shape, SkipRow, Text
 from kiltetl.transforms.datasets.wikidata import PROPERTY_LABELS, property_labels
 
 SEPARATOR: Final = " [SEP] "
@@ -83,7 +84,7 @@ def records(example: Example) -> tuple[str, int]:
 
 def settle(dataset: Dataset, counts: Mapping[str, int]) -> Dataset:
     """The dataset with the relations of its files divided."""
-    return replace(dataset, split_of=partial(split_of, splits=relation_splits(counts)), settle=None)
+    return replace(dataset, split_of=partial(split_of, splits=relation_splits(counts)), merge=Merge(key, merge))
 
 
 def relation_splits(relations: Iterable[str], seed: int = SEED) -> dict[str, str]:
@@ -106,31 +107,29 @@ def configure(files: Mapping[str, Sequence[str]]) -> Dataset:
     splits = dict[str, str]()
     for line in filter(str.strip, files["splits"]):
         relation, _, split = (part.strip() for part in line.partition("\t"))
-        split = "validation" if split == "dev" else split
+        split = split_called(split) or split
         if split not in SHARES:
             raise ValueError(f"{line!r} is not a relation and train, validation or test with a tab between them")
         if splits.setdefault(labels.get(relation, relation), split) != split:
             raise ValueError(f"{line!r} contradicts an earlier line: a relation is in one split")
     named = partial(split_of, splits=splits)
-    return replace(DATASET, read=partial(read, labels=labels), split_of=named, settle=None)
+    return replace(DATASET, read=partial(read, labels=labels), split_of=named, merge=Merge(key, merge))
 
 
 DATASET = Dataset(
     name="structured_zeroshot",
     task="slot filling",
     read=read,
-    source="text",
-    parse=parse,
-    key=key,
-    merge=merge,
+    source=Text(parse),
+    merge=Merge(key, merge, Rule(records, settle)),
     split_of=partial(split_of, splits={}),
-    group=records,
-    settle=settle,
-    files={
-        "relation-labels": "lines of a property and its label, such as P26<TAB>spouse, beside the built-in ones",
-        "splits": "lines of a relation and its split, such as P26<TAB>validation; others are left out",
-    },
-    configure=configure,
+    options=Options(
+        configure,
+        files={
+            "relation-labels": "lines of a property and its label, such as P26<TAB>spouse, beside the built-in ones",
+            "splits": "lines of a relation and its split, such as P26<TAB>validation; others are left out",
+        },
+    ),
     splits=("train", "validation", "test"),
     row_example="spouse<TAB>Who is XXX's wife?<TAB>Lu Ban<TAB>Lu Ban wed Lady Yun.<TAB>Lady Yun",
     usage="every split: `--source train.0 dev.0 test.0` (or more folds) of `relation_splits`; which split a "
@@ -138,7 +137,11 @@ DATASET = Dataset(
     "relation-labels=…` for further properties",
     licence="none stated; sentences of Wikipedia CC BY-SA",
     homepage="https://arxiv.org/abs/1706.04115",
-    published_averages=(1.0, 1.0, 1.0, 1.0),
-    published_size={"train": 147_909, "validation": 3_724, "test": 4_966},
-    published_drop={"validation": 15.42, "test": 13.38},
+    leading_metric="accuracy",
+    shape=Shape(("template_questions",), empty_meta=True),
+    published=Published(
+        size={"train": 147_909, "validation": 3_724, "test": 4_966},
+        drop={"validation": 15.42, "test": 13.38},
+        averages=(1.0, 1.0, 1.0, 1.0),
+    ),
 )

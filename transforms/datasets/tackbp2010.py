@@ -25,7 +25,7 @@ from kiltetl.schemas.reasons import NO_ENTITY
 from kiltetl.schemas.records import Example
 from kiltetl.transforms.datasets.detokenize import references
 from kiltetl.transforms.datasets.mentions import mention_example
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Options, Row, SkipRow
 from kiltetl.transforms.wiki.titles import normal_title
 
 UNLINKED: Final = ("", "-1")
@@ -99,10 +99,12 @@ DATASET = Dataset(
     task="entity linking",
     read=read,
     splits=("train", "validation", "test"),
-    files={
-        "entities": 'lines such as {"kb_idx": "E0001", "title": "Kite (toy)"}: the title that each label stands for'
-    },
-    configure=configure,
+    options=Options(
+        configure,
+        files={
+            "entities": 'lines such as {"kb_idx": "E0001", "title": "Kite (toy)"}: the title that each label stands for'
+        },
+    ),
     row_example='{"query_id": "EL000001", "label_id": "E0001", "context_left": "They flew a", "mention": "kite", '
     '"context_right": "over the bay ."}',
     usage="`--source` the mentions of the split as JSON Lines; `--file entities=…` with the titles of their "

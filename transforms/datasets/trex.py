@@ -31,7 +31,7 @@ from kiltetl.schemas.reasons import NO_FACT, RARE_RELATION, TOO_MANY_PROVENANCES
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, OutputMeta, TaskMeta
 from kiltetl.transforms.datasets.detokenize import spaces
 from kiltetl.transforms.datasets.hashing import SEED, stable_share
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Json, Merge, Options, Published, Row, Rule, Shape, SkipRow
 from kiltetl.transforms.datasets.wikidata import PROPERTY_LABELS, property_labels
 
 MAX_PROVENANCES: Final = 20
@@ -203,7 +203,7 @@ def settle(dataset: Dataset, counts: Mapping[str, int], at_least: int = MIN_FACT
     """The dataset without the relations of fewer than ``at_least`` facts."""
     assert dataset.merge is not None
     keep = frozenset(relation for relation, count in counts.items() if count >= at_least)
-    return replace(dataset, merge=partial(_frequent, dataset.merge, keep), settle=None)
+    return replace(dataset, merge=Merge(key, partial(_frequent, dataset.merge.merge, keep)))
 
 
 def _frequent(
@@ -236,11 +236,11 @@ def configure(files: Mapping[str, Sequence[str]]) -> Dataset:
     held_out = _number(files, "held-out", HELD_OUT)
     if 2 * held_out > RECORDS:
         raise ValueError(f"held-out is {held_out:,}: dev and test together have at most {RECORDS:,}")
+    merging = partial(merge, names=names, at_most=_number(files, "max-provenances", MAX_PROVENANCES))
     return replace(
         DATASET,
         read=partial(read, names=names),
-        merge=partial(merge, names=names, at_most=_number(files, "max-provenances", MAX_PROVENANCES)),
-        settle=partial(settle, at_least=at_least) if at_least else None,
+        merge=Merge(key, merging, Rule(facts, partial(settle, at_least=at_least)) if at_least else None),
         split_of=partial(split_of, held_out=held_out, seed=_number(files, "seed", SEED)),
     )
 
@@ -267,24 +267,23 @@ DATASET = Dataset(
     name="trex",
     task="slot filling",
     read=read,
-    source="json",
-    key=key,
-    merge=merge,
+    source=Json("item"),
+    merge=Merge(key, merge, Rule(facts, settle)),
     split_of=split_of,
-    group=facts,
-    settle=settle,
-    files={
-        "relation-labels": "lines of a property and its label, such as P17<TAB>country, beside the built-in ones",
-        "entity-labels": "lines of an entity, its label and aliases, such as Q30<TAB>United States<TAB>USA<TAB>US",
-        "relations": "the relations to keep, one a line, such as P17 (default: those of min-facts or more)",
-    },
-    options={
-        "max-provenances": f"sentences that a fact may have ({MAX_PROVENANCES})",
-        "min-facts": f"facts that a relation must have ({MIN_FACTS:,}; 0 with relations)",
-        "held-out": f"records in dev and in test, if there are {RECORDS:,} in all ({HELD_OUT:,})",
-        "seed": f"of the split ({SEED})",
-    },
-    configure=configure,
+    options=Options(
+        configure,
+        files={
+            "relation-labels": "lines of a property and its label, such as P17<TAB>country, beside the built-in ones",
+            "entity-labels": "lines of an entity, its label and aliases, such as Q30<TAB>United States<TAB>USA<TAB>US",
+            "relations": "the relations to keep, one a line, such as P17 (default: those of min-facts or more)",
+        },
+        values={
+            "max-provenances": f"sentences that a fact may have ({MAX_PROVENANCES})",
+            "min-facts": f"facts that a relation must have ({MIN_FACTS:,}; 0 with relations)",
+            "held-out": f"records in dev and in test, if there are {RECORDS:,} in all ({HELD_OUT:,})",
+            "seed": f"of the split ({SEED})",
+        },
+    ),
     remark=remark,
     splits=("train", "validation", "test"),
     row_example='{"title": "Kite Island", "text": "Kite Island is in Oz.", "sentences_boundaries": [[0, 21]], '
@@ -296,6 +295,10 @@ DATASET = Dataset(
     "`max-provenances=20`, `held-out=5000` and `seed=0` are its rules",
     licence="CC BY-SA 4.0",
     homepage="https://hadyelsahar.github.io/t-rex/",
-    published_averages=(1.0, 1.68, 1.26, 5.29),
-    published_size={"train": 2_284_168, "validation": 5_000, "test": 5_000},
+    leading_metric="accuracy",
+    shape=Shape(("subj_aliases", "sub_surface", "obj_surface"), section_first=True),
+    published=Published(
+        size={"train": 2_284_168, "validation": 5_000, "test": 5_000},
+        averages=(1.0, 1.68, 1.26, 5.29),
+    ),
 )

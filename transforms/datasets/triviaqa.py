@@ -17,7 +17,7 @@ from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.reasons import NO_ANSWER, NO_PAGE
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, OutputMeta
 from kiltetl.transforms.datasets.detokenize import references, spaces
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Json, Published, Row, Shape, SkipRow
 from kiltetl.transforms.wiki.titles import normal_title, title_from_url
 
 # the English Wikipedia, and that in simple English, whose pages have the same titles
@@ -73,8 +73,7 @@ DATASET = Dataset(
     name="triviaqa",
     task="open-domain QA",
     read=read,
-    source="json",
-    items="Data.item",
+    source=Json("Data.item"),
     splits=("train", "validation", "test"),
     row_example='{"QuestionId": "tc_3", "Question": "Where was Judi Dench born?", "Answer": {"Value": "York", '
     '"Aliases": ["York, UK"], "NormalizedAliases": ["york uk"]}, "EntityPages": [{"Title": "Judi Dench"}]}',
@@ -82,7 +81,11 @@ DATASET = Dataset(
     "kept back; the archive's `evidence/` is not needed",
     licence="Apache-2.0",
     homepage="https://nlp.cs.washington.edu/triviaqa/",
-    published_averages=(1.0, 3.39, 1.68, 28.67),
-    published_size={"train": 61_844, "validation": 5_359, "test": 6_586},
-    published_drop={"validation": 15.06, "test": 14.41},
+    leading_metric="em",
+    shape=Shape(has_input=False, file_suffix="_id"),
+    published=Published(
+        size={"train": 61_844, "validation": 5_359, "test": 6_586},
+        drop={"validation": 15.06, "test": 14.41},
+        averages=(1.0, 3.39, 1.68, 28.67),
+    ),
 )

@@ -19,29 +19,15 @@ An id is document and number of the mention, linked mentions counted from 0. A r
 same after a random part, without the last letter of the document (``…_Kite_(toy:0``).
 """
 
-from collections.abc import Iterator
-
-from kiltetl.schemas.reasons import NO_ENTITY
-from kiltetl.schemas.records import Example
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
-from kiltetl.transforms.datasets.wned_format import annotated_example, annotation_rows, entity, split_of, text_file
-
-
-def read(row: Row) -> Iterator[Example]:
-    """One mention that is linked to a page."""
-    title = entity(row["wikiName"])
-    if title is None:
-        raise SkipRow(NO_ENTITY)
-    yield annotated_example(row, title)
-
+from kiltetl.transforms.datasets.mentions import SHAPE
+from kiltetl.transforms.datasets.spec import Dataset, Published
+from kiltetl.transforms.datasets.wned_format import SOURCE, read, split_of
 
 DATASET = Dataset(
     name="wned",
     task="entity linking",
     read=read,
-    source="text",
-    parse=annotation_rows,
-    companion=text_file,
+    source=SOURCE,
     split_of=split_of,
     splits=("validation", "test"),
     row_example='<document docName="Kite_(toy)"><annotation><mention>Lu Ban</mention><wikiName>Lu Ban</wikiName>'
@@ -50,6 +36,10 @@ DATASET = Dataset(
     "documents are dev, half test, by a hash; no train",
     licence="as stated at the homepage; texts CC BY-SA",
     homepage="https://doi.org/10.7939/DVN/10968",
-    published_averages=(1.0, 1.0, 1.0, 1.0),
-    published_size={"validation": 3_396, "test": 3_376},
+    leading_metric="accuracy",
+    shape=SHAPE,
+    published=Published(
+        size={"validation": 3_396, "test": 3_376},
+        averages=(1.0, 1.0, 1.0, 1.0),
+    ),
 )

@@ -1,4 +1,4 @@
-"""The files of WNED-WIKI and WNED-CWEB: annotations in one XML file, texts in a file each."""
+"""What WNED-WIKI and WNED-CWEB share: annotations in one XML file, texts in a file each; how a row is read."""
 
 import re
 from collections import Counter
@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from xml.parsers import expat
 
+from kiltetl.schemas.reasons import NO_ENTITY
 from kiltetl.schemas.records import Example
 from kiltetl.transforms.datasets.detokenize import references
 from kiltetl.transforms.datasets.hashing import stable_share
 from kiltetl.transforms.datasets.mentions import mention_example
+from kiltetl.transforms.datasets.spec import Row, SkipRow, Text
 from kiltetl.transforms.wiki.titles import link_target
 
 NEAR: Final = 20
@@ -98,7 +100,7 @@ def entity(name: str) -> str | None:
     return None if name in UNLINKED else link_target(name)[0] or None
 
 
-def text_file(row: Mapping[str, Any]) -> str:
+def text_file(row: Row) -> str:
     """Where the text of an annotation's document stands, from the folder of its XML file."""
     name: str = row["docName"]
     if name in ("", ".", "..") or re.search(r"[/\\\0]", name):
@@ -106,8 +108,14 @@ def text_file(row: Mapping[str, Any]) -> str:
     return f"RawText/{name}"
 
 
-def annotated_example(row: Mapping[str, Any], title: str) -> Example:
-    """The example of an annotation whose row has the text of its document as ``text``."""
+SOURCE: Final = Text(annotation_rows, companion=text_file)
+
+
+def read(row: Row) -> Iterator[Example]:
+    """One mention that is linked to a page; the row has the text of its document as ``text``."""
+    title = entity(row["wikiName"])
+    if title is None:
+        raise SkipRow(NO_ENTITY)
     name, number, offset, written = row["docName"], row["number"], int(row["offset"]), row.get("text")
     if offset < 0:
         raise ValueError(f"offset is {offset}")
@@ -117,7 +125,7 @@ def annotated_example(row: Mapping[str, Any], title: str) -> Example:
     # offsets were counted in the text as written or with its character references decoded
     offsets = (offset, len(references(written[:offset])))
     start, end = located(text, references(row["mention"]), *offsets)
-    return mention_example(f"{name}:{number}", text[:start], text[start:end], text[end:], title)
+    yield mention_example(f"{name}:{number}", text[:start], text[start:end], text[end:], title)
 
 
 def located(text: str, mention: str, *offsets: int) -> tuple[int, int]:
@@ -145,7 +153,7 @@ def located(text: str, mention: str, *offsets: int) -> tuple[int, int]:
 
 
 def split_of(example: Example) -> str:
-    """Validation or test, each for half of the documents (seeded by ``stable.SEED``).
+    """Validation or test, each for half of the documents (seeded by ``hashing.SEED``).
 
     The mentions of a document stay together, as in the released records; the rule by which those were
     split was never published.

@@ -22,7 +22,7 @@ from kiltetl.schemas.reasons import NO_PASSAGE
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput
 from kiltetl.transforms.datasets.detokenize import spaces
 from kiltetl.transforms.datasets.hashing import stable_id
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Json, Published, Row, Shape, SkipRow
 
 NO_CHOICE: Final = "no_passages_used"
 
@@ -100,7 +100,7 @@ DATASET = Dataset(
     name="wow",
     task="dialogue",
     read=read,
-    source="json",
+    source=Json("item"),
     splits=("train", "validation", "test"),
     row_example='{"chosen_topic": "Kite", "dialog": [{"speaker": "1_Apprentice", "text": "Hi!"}, {"speaker": '
     '"0_Wizard", "text": "Kites fly.", "checked_sentence": {"chosen_Kite_1": "It flies."}, "checked_passage": '
@@ -109,7 +109,11 @@ DATASET = Dataset(
     "(topics not seen in train; not the files of random_split)",
     licence="as stated at the homepage; sentences of Wikipedia CC BY-SA",
     homepage="https://parl.ai/projects/wizard_of_wikipedia/",
-    published_averages=(1.0, 1.0, 1.0, 1.0),
-    published_size={"train": 94_577, "validation": 3_058, "test": 2_944},
-    published_drop={"validation": 12.06, "test": 11.39},
+    leading_metric="f1",
+    shape=Shape(),
+    published=Published(
+        size={"train": 94_577, "validation": 3_058, "test": 2_944},
+        drop={"validation": 12.06, "test": 11.39},
+        averages=(1.0, 1.0, 1.0, 1.0),
+    ),
 )

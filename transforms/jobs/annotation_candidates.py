@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from kiltetl.schemas.errors import InputError, RunFailed
+from kiltetl.schemas.errors import InputError
 from kiltetl.schemas.reasons import (
     CHOSEN,
     LOW_OVERLAP,
@@ -32,11 +32,12 @@ from kiltetl.transforms.annotation.passages import (
     passage_of,
     question_of,
 )
-from kiltetl.transforms.files.paths import FileInfo, file_size, join
+from kiltetl.transforms.files.paths import FileInfo, file_size
 from kiltetl.transforms.files.progress import advance
 from kiltetl.transforms.files.rows import BadRow, read_rows
-from kiltetl.transforms.files.streams import replacing, write_json
+from kiltetl.transforms.files.streams import replacing
 from kiltetl.transforms.jobs.reader import KnowledgeSource, TaskTable, page_rows
+from kiltetl.transforms.jobs.staging import Staging, audit
 
 DEPTH = 100  # passages of a question that are looked at
 
@@ -48,15 +49,21 @@ class CandidateJob:
     table: TaskTable
     passages: tuple[FileInfo, ...]
     source: KnowledgeSource
-    output: str
+    staging: Staging
     places: int
     controls: int
     min_overlap: float
     facts: Mapping[str, Any]
 
-    def path(self, kind: str) -> str:
-        """``passages-nq-validation.jsonl``, and what says how it was made."""
-        return join(self.output, f"{kind}-{self.table.name}.json{'l' if kind == 'passages' else ''}")
+    @property
+    def passages_name(self) -> str:
+        """``passages-nq-validation.jsonl``."""
+        return f"passages-{self.table.name}.jsonl"
+
+    @property
+    def manifest_name(self) -> str:
+        """``candidates-nq-validation.json``, which says how they were chosen."""
+        return f"candidates-{self.table.name}.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,14 +210,14 @@ def choose_passages(job: CandidateJob, measured: Iterable[Measured]) -> Choice:
 
 
 def write_candidates(job: CandidateJob, choice: Choice, texts: Mapping[Passage, PassageText]) -> dict[str, Any]:
-    """The passages to judge as JSON Lines, and the manifest, last.
+    """The passages to judge as JSON Lines, and the manifest.
 
     Raises:
         RunFailed: a count does not add up.
     """
     counts = Counter(choice.counts)
     inputs = {task.id: task.input for task in job.table.tasks()}
-    with replacing(job.path("passages")) as stream:
+    with replacing(job.staging.path(job.passages_name)) as stream:
         for question, passages in choice.passages.items():
             for passage in passages:
                 found = texts.get(passage)
@@ -227,14 +234,14 @@ def write_candidates(job: CandidateJob, choice: Choice, texts: Mapping[Passage, 
                 }
                 stream.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
                 counts["written"] += 1
-    audit("passages retrieved = chosen + left out", counts["retrieved"], sum(counts[name] for name in _FATES))
-    audit(
-        "passages written = chosen + gold",
-        counts["written"] + counts["gold_not_found"],
-        counts[CHOSEN] + counts["gold"],
-    )
+    chosen = counts[CHOSEN] + counts["gold"]
+    checks = [
+        ("passages retrieved = chosen + left out", counts["retrieved"], sum(counts[name] for name in _FATES)),
+        ("passages written = chosen + gold", counts["written"] + counts["gold_not_found"], chosen),
+    ]
+    audit("the annotations do not add up", checks)
     manifest = {**job.facts, "counters": dict(sorted(counts.items()))}
-    write_json(job.path("candidates"), manifest)
+    job.staging.publish({job.passages_name: job.passages_name}, {job.manifest_name: manifest})
     return manifest
 
 
@@ -248,8 +255,3 @@ _FATES = (
     NO_PLACE,
     CHOSEN,
 )
-
-
-def audit(what: str, left: int, right: int) -> None:
-    if left != right:
-        raise RunFailed(f"the annotations do not add up: {what}: {left:,} against {right:,}")

@@ -19,7 +19,6 @@ from kiltetl.schemas.reasons import (
 from kiltetl.schemas.records import Reject, Task
 from kiltetl.transforms.annotation.judgements import (
     ANNOTATIONS,
-    LONG_ANSWERS,
     Annotated,
     Judgement,
     agreement,
@@ -30,13 +29,15 @@ from kiltetl.transforms.annotation.judgements import (
     judgement_of,
 )
 from kiltetl.transforms.annotation.passages import Passage, PassageText, gold_passages, text_of
-from kiltetl.transforms.files.paths import FileInfo, basename, delete_file, file_size, join, list_folder
+from kiltetl.transforms.datasets.spec import Dataset
+from kiltetl.transforms.files.paths import FileInfo, basename, exists, join, list_folder
 from kiltetl.transforms.files.progress import advance
 from kiltetl.transforms.files.rows import BadRow, read_rows
 from kiltetl.transforms.files.shards import ShardWriter, read_table, shard_name
-from kiltetl.transforms.files.streams import write_json, write_text
-from kiltetl.transforms.jobs.annotation_candidates import audit, detail_of, no_row
-from kiltetl.transforms.jobs.reader import KnowledgeSource, TaskTable, manifest_path
+from kiltetl.transforms.files.streams import write_text
+from kiltetl.transforms.jobs.annotation_candidates import detail_of, no_row
+from kiltetl.transforms.jobs.reader import KnowledgeSource, TaskTable, manifest_name
+from kiltetl.transforms.jobs.staging import Staging, audit, entries
 
 REPORT = "annotations.json"
 _JUDGEMENT_ROW = (
@@ -50,9 +51,10 @@ class ApplyJob:
     """Judgements to put into tables: everything that the graph needs."""
 
     tables: tuple[TaskTable, ...]
+    datasets: Mapping[str, Dataset]  # of the tables, by name
     judgements: tuple[FileInfo, ...]
     source: KnowledgeSource | None
-    output: str
+    staging: Staging
     min_control: float
     max_reject_share: float
     facts: Mapping[str, Any]
@@ -193,26 +195,27 @@ def apply_judgements(job: ApplyJob, texts: Mapping[Passage, PassageText]) -> dic
     counts["used"] = len(judgements.found)
     refused = (MALFORMED_RECORD, JUDGED_TWICE, UNKNOWN_QUESTION, PASSAGE_NOT_FOUND, ANNOTATOR_LEFT_OUT)
     left_out = sum(counts[name] for name in ("repeated", *refused))
-    audit("judgements read = used + left out", counts["read"], counts["used"] + left_out)
+    audit(_SUBJECT, [("judgements read = used + left out", counts["read"], counts["used"] + left_out)])
 
     names = {
         (one.question, one.passage, one.annotator): name
         for one, name in zip(judgements.found, judgements.names, strict=True)
     }
-    written = []
-    for table in job.tables:
+    written, files, stale = [], dict[str, str](), list[str]()
+    for number, table in enumerate(job.tables):
+        stale += _standing(job, table)
         mine = [one for one in judgements.found if tables[one.question] == table.name]
         if not mine:
             continue
-        manifest, strays = _annotate_table(job, table, mine, texts, gold)
-        for one in strays:
-            detail = f"highlighted, but not in the passage: {' | '.join(one.spans)}"
-            judgements.refuse(names[one.question, one.passage, one.annotator], SPAN_NOT_IN_PASSAGE, detail)
-        written.append(manifest)
-    path = join(job.output, "rejects", "annotations", shard_name("judgements", 0, 1))
-    with ShardWriter(path, Reject) as rejects:
+        done = job.staging.left("table", number) or _annotate_table(job, number, mine, texts, gold, names)
+        for name, detail in done["strays"]:
+            judgements.refuse(name, SPAN_NOT_IN_PASSAGE, detail)
+        written.append(done["manifest"])
+        files |= _placed(table)
+    with ShardWriter(job.staging.path(_REJECTS), Reject) as rejects:
         for reject in judgements.rejects:
             rejects.write(reject)
+    files[_REJECTS] = f"rejects/annotations/{shard_name('judgements', 0, 1)}"
     report = {
         **job.facts,
         "kind": "annotations",
@@ -223,39 +226,67 @@ def apply_judgements(job: ApplyJob, texts: Mapping[Passage, PassageText]) -> dic
         "control": quality,
         "tables": {f"{m['dataset']}-{m['split']}": m["campaign"] for m in written},
     }
-    for manifest in written:
-        write_json(manifest_path(job.output, manifest["dataset"], manifest["split"]), manifest)
-    write_json(join(job.output, REPORT), report)
+    manifests = {manifest_name(one["dataset"], one["split"]): one for one in written}
+    job.staging.publish(files, manifests | {REPORT: report}, stale)
     return report
+
+
+_SUBJECT = "the annotations do not add up"
+_REJECTS = "judgements.parquet"
+
+
+def _placed(table: TaskTable) -> dict[str, str]:
+    """The files of a table, staged name to path below the output."""
+    count = len(table.shards)
+    shards = {
+        f"{table.name}-{number:05d}.parquet": f"{table.dataset}/{shard_name(table.split, number, count)}"
+        for number in range(count)
+    }
+    return shards | {
+        f"rejects-{table.name}.parquet": f"rejects/{table.dataset}/{shard_name(table.split, 0, 1)}",
+        f"flags-{table.name}.jsonl": f"rejects/annotations/flags-{table.name}.jsonl",
+    }
+
+
+def _standing(job: ApplyJob, table: TaskTable) -> list[str]:
+    """What an earlier run left of a table in the output: it ends when this one's work is whole."""
+    output = job.staging.output
+    shards = [
+        f"{folder}/{name}"
+        for folder in (table.dataset, f"rejects/{table.dataset}")
+        for name in list_folder(join(output, *folder.split("/")), f"{table.split}-*.parquet")
+    ]
+    others = [manifest_name(table.dataset, table.split), f"rejects/annotations/flags-{table.name}.jsonl"]
+    return [*shards, *(one for one in others if exists(join(output, *one.split("/"))))]
 
 
 def _annotate_table(
     job: ApplyJob,
-    table: TaskTable,
+    number: int,
     judgements: Sequence[Judgement],
     texts: Mapping[Passage, PassageText],
     gold: Mapping[str, Sequence[Passage]],
-) -> tuple[dict[str, Any], list[Judgement]]:
+    names: Mapping[tuple[str, Passage, str], str],
+) -> dict[str, Any]:
     """One table: its shards, its rejects and its flags; the manifest, and highlights that are in no passage."""
+    table = job.tables[number]
     by_question: dict[str, list[Judgement]] = {}
     for one in judgements:
         by_question.setdefault(one.question, []).append(one)
+    dataset = job.datasets[table.dataset]
     counts: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
     campaign: Counter[str] = Counter()
     strays: list[Judgement] = []
     flags: list[dict[str, Any]] = []
-    folder = join(job.output, table.dataset)
-    for stale in list_folder(folder, f"{table.split}-*.parquet"):
-        delete_file(join(folder, stale))
+    placed = list(_placed(table).items())
     signature = (table.manifest.get("parameters") or {}).get("signature")
     files: list[dict[str, Any]] = []
-    reject_name = join(job.output, "rejects", table.dataset, shard_name(table.split, 0, 1))
-    with ShardWriter(reject_name, Reject) as rejects:
-        for number, shard in enumerate(table.shards):
-            name = shard_name(table.split, number, len(table.shards))
-            path = join(folder, name)
-            with ShardWriter(path, Task, metadata={"signature": signature} if signature else None) as tasks:
+    (reject_staged, reject_path), (flags_staged, flags_path) = placed[-2:]
+    with ShardWriter(job.staging.path(reject_staged), Reject) as rejects:
+        for shard, (staged, path) in zip(table.shards, placed, strict=False):
+            metadata = {"signature": signature} if signature else None
+            with ShardWriter(job.staging.path(staged), Task, metadata=metadata) as tasks:
                 for task in records_of(Task, read_table(shard.path)):
                     found = annotate(task, by_question.get(task.id, ()), texts)
                     counts["read"] += 1
@@ -270,16 +301,18 @@ def _annotate_table(
                     tasks.write(found.task)
                     _count_record(counts, found.task)
                     counts["added_pages"] += _added_pages(task, found)
-                    if table.dataset in LONG_ANSWERS and found.accepted:
+                    if dataset.long_answers and found.accepted:
                         campaign["rouge_compared" if found.rouge is not None else "rouge_without_text"] += 1
                         if is_flagged(found):
                             flags.append({"id": task.id, "rouge_l": found.rouge, "passages": _passages(found)})
-            files.append({"name": name, "rows": tasks.count, "bytes": file_size(path)})
-    flags_name = join(job.output, "rejects", "annotations", f"flags-{table.name}.jsonl")
-    write_text(flags_name, "".join(json.dumps(flag, ensure_ascii=False) + "\n" for flag in flags))
+            files += entries([(path.rpartition("/")[2], job.staging.path(staged), tasks.count)])
+    write_text(job.staging.path(flags_staged), "".join(json.dumps(flag, ensure_ascii=False) + "\n" for flag in flags))
     counts["rejects"] = rejects.count
-    audit(f"{table.name}: questions read = written + left out", counts["read"], counts["written"] + reasons.total())
-    audit(f"{table.name}: rows of the table", counts["written"], sum(file["rows"] for file in files))
+    checks = [
+        (f"{table.name}: questions read = written + left out", counts["read"], counts["written"] + reasons.total()),
+        (f"{table.name}: rows of the table", counts["written"], sum(file["rows"] for file in files)),
+    ]
+    audit(_SUBJECT, checks)
     added_pages = counts.pop("added_pages", 0)
     manifest = {
         **{name: table.manifest.get(name) for name in ("task", "knowledge_source", "bleu")},
@@ -288,7 +321,7 @@ def _annotate_table(
         "dataset": table.dataset,
         "split": table.split,
         "parameters": {**(table.manifest.get("parameters") or {}), **job.facts["parameters"]},
-        "published": (table.manifest.get("published") or {}) | {"averages": _PUBLISHED.get(table.dataset, {})},
+        "published": (table.manifest.get("published") or {}) | {"averages": dataset.published.averages_by_name()},
         "counters": {"used": counts["written"], "examples": counts["written"], **dict(sorted(counts.items()))},
         "skipped": dict(sorted(reasons.items())),
         "rejected": {},
@@ -310,10 +343,19 @@ def _annotate_table(
             },
         },
         "files": files,
-        "reject_files": [{"name": basename(reject_name), "rows": rejects.count, "bytes": file_size(reject_name)}],
-        "flags": basename(flags_name),
+        "reject_files": entries([(reject_path.rpartition("/")[2], job.staging.path(reject_staged), rejects.count)]),
+        "flags": flags_path.rpartition("/")[2],
     }
-    return manifest, strays
+    summary = {
+        "manifest": manifest,
+        "strays": [
+            (names[one.question, one.passage, one.annotator],
+             f"highlighted, but not in the passage: {' | '.join(one.spans)}")
+            for one in strays
+        ],
+    }  # fmt: skip
+    job.staging.leave("table", number, summary, [staged for staged, _ in placed])
+    return summary
 
 
 _CAMPAIGN = (
@@ -325,10 +367,6 @@ _CAMPAIGN = (
     "rouge_compared",
     "rouge_without_text",
 )
-_PUBLISHED = {
-    "nq": {"spans_per_set": 1, "sets_per_record": 3.22, "pages_per_record": 1.57, "answers_per_record": 2.08},
-    "eli5": {"spans_per_set": 1, "sets_per_record": 1.21, "pages_per_record": 1.18, "answers_per_record": 4.69},
-}
 
 
 def _count(campaign: Counter[str], found: Annotated, judgements: Sequence[Judgement]) -> None:

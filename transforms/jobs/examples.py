@@ -19,7 +19,7 @@ from kiltetl.schemas.errors import InputError, MalformedRow
 from kiltetl.schemas.reasons import MALFORMED_RECORD, OTHER_SPLIT
 from kiltetl.schemas.records import Example, SourcePage
 from kiltetl.transforms.datasets.hashing import stable_share
-from kiltetl.transforms.datasets.spec import Dataset, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Json, SkipRow, Text
 from kiltetl.transforms.files.paths import FileInfo, exists, folder_of, join
 from kiltetl.transforms.files.progress import advance
 from kiltetl.transforms.files.rows import BadRow, read_lines, read_rows
@@ -30,12 +30,16 @@ BUCKET_BYTES = 64 << 20  # of the files' own bytes, for a dataset whose rows are
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A row (or key) that gives no example: by a rule (``skip``), or for it is malformed."""
+    """A row (or key) that gives no example: by a rule (``skip``), or for it is malformed.
+
+    ``error`` is the kind of error that left the adapter, empty for one that it raised to say what is wrong.
+    """
 
     row: int
     reason: str
     detail: str
     skip: bool
+    error: str = ""
 
 
 Read = Sequence[Example] | Refused
@@ -54,7 +58,7 @@ def read_source(dataset: Dataset, path: str) -> Iterator[Read]:
         except SkipRow as skip:
             yield Refused(number, skip.reason, "", skip=True)
         except _BREAKS as error:
-            yield Refused(number, MALFORMED_RECORD, _problem(error), skip=False)
+            yield Refused(number, MALFORMED_RECORD, _problem(error), skip=False, error=_kind(error))
 
 
 _BREAKS: Final = (MalformedRow, KeyError, IndexError, TypeError, ValueError, AttributeError)
@@ -69,6 +73,10 @@ def _problem(error: Exception) -> str:
     return str(error)
 
 
+def _kind(error: Exception) -> str:
+    return "" if isinstance(error, MalformedRow) else type(error).__name__
+
+
 def _checked(example: Example) -> Example:
     """The example, if each of its values is of its type; MalformedRow names what is not."""
     found = misfit(example)
@@ -78,18 +86,20 @@ def _checked(example: Example) -> Example:
 
 
 def _rows(dataset: Dataset, path: str) -> Iterator[tuple[int, Any]]:
-    if dataset.source != "text":
-        rows = read_rows(path, dataset.source, dataset.items, advance)
-    else:
-        assert dataset.parse is not None, "a dataset of text has a parse"
-        rows = enumerate(_parsed(dataset, path), 1)
-    if dataset.companion is None:
+    source = dataset.source
+    if isinstance(source, Json):
+        yield from (
+            read_rows(path, report=advance) if source.items is None else read_rows(path, "json", source.items, advance)
+        )
+        return
+    rows = enumerate(_parsed(source, path), 1)
+    if source.companion is None:
         yield from rows
         return
     last: tuple[str, str | None] = ("", None)
     for number, row in rows:
         try:
-            name = _companion(path, dataset.companion(row))
+            name = _companion(path, source.companion(row))
         except (KeyError, ValueError, TypeError) as error:
             yield number, BadRow(f"no file beside it can be named for this row ({error})")
             continue
@@ -98,10 +108,9 @@ def _rows(dataset: Dataset, path: str) -> Iterator[tuple[int, Any]]:
         yield number, row if last[1] is None else {**row, "text": last[1]}
 
 
-def _parsed(dataset: Dataset, path: str) -> Iterator[Any]:
-    assert dataset.parse is not None
+def _parsed(source: Text, path: str) -> Iterator[Any]:
     try:
-        yield from dataset.parse(read_lines(path, advance))
+        yield from source.parse(read_lines(path, advance))
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
 
@@ -133,19 +142,20 @@ def check_format(dataset: Dataset, path: str, rows: int = 20) -> None:
 
 def read_pages(dataset: Dataset, number: int, row: Any) -> Sequence[SourcePage] | Refused:
     """The pages of a row of the dataset's evidence files, or why it has none."""
-    assert dataset.read_evidence is not None
+    assert dataset.evidence is not None
     try:
         if isinstance(row, BadRow):
             raise MalformedRow(row.detail)
-        return list(dataset.read_evidence(row))
+        return list(dataset.evidence.read(row))
     except _BREAKS as error:
         detail = f"no page of {dataset.name}'s: {_problem(error)}"
-        return Refused(number, MALFORMED_RECORD, detail, skip=False)
+        return Refused(number, MALFORMED_RECORD, detail, skip=False, error=_kind(error))
 
 
 def check_evidence(dataset: Dataset, path: str, rows: int = 20) -> None:
     """InputError if not one of the first rows of an evidence file is what the dataset's are."""
-    expected = f"expected {dataset.name}'s evidence, one JSON object a line, such as {dataset.evidence_example}"
+    assert dataset.evidence is not None
+    expected = f"expected {dataset.name}'s evidence, one JSON object a line, such as {dataset.evidence.example}"
     problem: Refused | None = None
     try:
         for number, row in islice(read_rows(path), rows):
@@ -161,7 +171,9 @@ def check_evidence(dataset: Dataset, path: str, rows: int = 20) -> None:
 
 def expected_format(dataset: Dataset) -> str:
     """What a file of the dataset looks like, for an error."""
-    form = {"jsonl": "one JSON object a line", "json": "a JSON list of objects", "text": "text"}[dataset.source]
+    form = "text"
+    if isinstance(dataset.source, Json):
+        form = "one JSON object a line" if dataset.source.items is None else "a JSON list of objects"
     return f"{dataset.name}'s format, {form}, such as {dataset.row_example}"
 
 
@@ -184,7 +196,7 @@ def bucket_count(sources: Sequence[FileInfo]) -> int:
 
 def deal_out(dataset: Dataset, path: str, pieces: Sequence[str]) -> tuple[Counter[str], list[tuple[int, Refused]]]:
     """Write a file's examples, each to the piece that its key falls to; counts, and malformed rows."""
-    assert dataset.key is not None
+    assert dataset.merge is not None
     counts: Counter[str] = Counter()
     refused: list[tuple[int, Refused]] = []
     with ExitStack() as stack:
@@ -198,7 +210,7 @@ def deal_out(dataset: Dataset, path: str, pieces: Sequence[str]) -> tuple[Counte
                 continue
             counts["used"] += 1
             for example in read:
-                key = dataset.key(example)
+                key = dataset.merge.key(example)
                 line = json.dumps([key, asdict(example)], ensure_ascii=False, separators=(",", ":"))
                 streams[int(stable_share(key) * len(streams))].write(line.encode() + b"\n")
                 counts["dealt"] += 1
@@ -215,6 +227,6 @@ def merged(dataset: Dataset, pieces: Sequence[str]) -> Iterator[tuple[int, Read]
             together.setdefault(key, []).append(record_of(Example, values))
     for number, examples in enumerate(together.values(), 1):
         try:
-            yield len(examples), list(dataset.merge(examples))
+            yield len(examples), list(dataset.merge.merge(examples))
         except SkipRow as skip:
             yield len(examples), Refused(number, skip.reason, "", skip=True)

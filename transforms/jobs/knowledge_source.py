@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from kiltetl.schemas.arrow import records_of
-from kiltetl.schemas.errors import DamagedDump, DumpError, InputError, RunFailed
+from kiltetl.schemas.errors import DumpError, InputError, RunFailed
 from kiltetl.schemas.manifests import INDEX, MANIFEST, TABLES
 from kiltetl.schemas.reasons import (
     DUPLICATE_PAGE,
@@ -61,9 +61,10 @@ from kiltetl.transforms.files.shards import (
     write_arrow,
 )
 from kiltetl.transforms.files.streams import CountingStream, open_binary
+from kiltetl.transforms.jobs.reader import located, read_dump_header
 from kiltetl.transforms.jobs.staging import Staging, audit, entries
-from kiltetl.transforms.wiki.dump import Header, MalformedPage, pages, read_header, redirect_fragment
-from kiltetl.transforms.wiki.ranges import decompressed, is_splittable, range_chunks, utf8
+from kiltetl.transforms.wiki.dump import Header, MalformedPage, pages, redirect_fragment
+from kiltetl.transforms.wiki.ranges import decompressed, is_splittable, range_chunks
 from kiltetl.transforms.wiki.redirects import Located, TitleIndex, resolve_titles, title_hash
 from kiltetl.transforms.wiki.titles import normal_title
 from kiltetl.transforms.wikitext import Options, parse_page, remnants
@@ -126,12 +127,12 @@ def plan_parts(files: Sequence[FileInfo], part_bytes: int, limit_pages: int | No
     """
     parts: list[Part] = []
     for info in files:
+        header, rooted = read_dump_header(info.path)
         with open_binary(info.path) as stream:
             try:
-                header, rooted = read_header(utf8((True, chunk) for chunk in decompressed(stream)))
                 splits = is_splittable(stream) and rooted
             except DumpError as error:
-                raise InputError(_located(info.path, error)) from None
+                raise InputError(located(info.path, error)) from None
         if limit_pages is not None:
             return [Part(0, info.path, 0, info.size, False, header, rooted, limit_pages)]
         starts = [0]
@@ -163,12 +164,7 @@ def read_part(part: Part) -> Iterator[RawPage | MalformedPage]:
         try:
             yield from islice(pages(chunks, part.header, part.rooted), part.limit)
         except DumpError as error:
-            raise DumpError(_located(part.path, error)) from None
-
-
-def _located(path: str, error: DumpError) -> str:
-    remedy = "; fetch the file again and compare its checksum" if isinstance(error, DamagedDump) else ""
-    return f"{path}: {error}{remedy}"
+            raise DumpError(located(part.path, error)) from None
 
 
 def hash_input(job: KnowledgeSourceJob, number: int) -> dict[str, Any]:

@@ -14,6 +14,8 @@
 """
 
 import contextlib
+import hashlib
+import json
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -143,9 +145,7 @@ class Staging:
         if exists(staged):
             move(staged, final)
         elif not exists(final) or file_size(final) != size:
-            raise RunFailed(
-                f"{final}: was to be published from {staged}, which is gone; delete that folder and run anew"
-            )
+            raise RunFailed(f"{final}: its successor {staged} is gone; delete that folder and give the command again")
 
     def _decision(self) -> tuple[list[tuple[str, str, int]], list[str], list[tuple[str, Any]]] | None:
         """What was decided; None where nothing was, or no decision of ours stands there."""
@@ -160,6 +160,11 @@ class Staging:
         except (InputError, LookupError, TypeError, ValueError):
             return None
         return (files, stale, manifests) if all("/" not in name for name, _, _ in files) else None
+
+
+def digest_of(value: Any) -> str:
+    """Hexadecimal digest of JSON values: the same for the same input and parameters."""
+    return hashlib.sha1(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 def _mark(step: str, part: int) -> str:

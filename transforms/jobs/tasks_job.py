@@ -33,7 +33,7 @@ class TaskJob:
     span_rows: int  # rows of a page that one span may run over
     max_reject_share: float
     facts: Mapping[str, Any]
-    borrowed: Tables | None = None  # nq's, whose provenance the rows of mkqa get
+    borrowed: Tables | None = None  # of the dataset that has the same ids, whose provenance the records get
 
     @property
     def stage(self) -> str:
@@ -47,7 +47,7 @@ class TaskJob:
 
     @property
     def parts(self) -> int:
-        return len(self.sources) if self.dataset.key is None else bucket_count(self.sources)
+        return len(self.sources) if self.dataset.merge is None else bucket_count(self.sources)
 
     @property
     def output(self) -> str:

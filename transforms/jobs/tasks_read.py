@@ -32,23 +32,26 @@ def gather_file(job: TaskJob, number: int) -> None:
 
 def read_part(job: TaskJob, part: int) -> Iterator[tuple[int, Read]]:
     """(rows or examples taken in, what they gave) of a part: a source file, or a bucket of merged examples."""
-    if job.dataset.key is None:
+    if job.dataset.merge is None:
         for read in read_source(job.dataset, job.sources[part].path):
             yield 1, of_split(job.dataset, job.split, read)
     else:
         dataset = job.dataset
-        if dataset.settle is not None:
-            dataset = dataset.settle(dataset, read_json(job.staged(GROUPS)))
+        rule = job.dataset.merge.rule
+        if rule is not None:
+            dataset = rule.settle(dataset, read_json(job.staged(GROUPS)))
         for count, read in merged(dataset, _pieces(job, part)):
             yield count, of_split(dataset, job.split, read)
 
 
 def count_groups(job: TaskJob, part: int) -> Counter[str]:
     """The numbers that the merged examples of a bucket count for, by name."""
-    assert job.dataset.group is not None
+    assert job.dataset.merge is not None
+    rule = job.dataset.merge.rule
+    assert rule is not None
     counts: Counter[str] = Counter()
     for _, read in merged(job.dataset, _pieces(job, part)):
-        for name, number in map(job.dataset.group, () if isinstance(read, Refused) else read):
+        for name, number in map(rule.count, () if isinstance(read, Refused) else read):
             counts[name] += number
     return counts
 

@@ -156,7 +156,7 @@ def publish(job: TaskJob) -> dict[str, Any]:
     reject_shards = [f"rejects-{part:05d}.parquet" for part in range(job.parts)]
     checks = []
     merging = Counter[str]()
-    if job.dataset.key is not None:
+    if job.dataset.merge is not None:
         numbers = range(len(job.sources))
         dealt = sum((Counter(staging.summary("gather", number)) for number in numbers), Counter[str]())
         checks.append(("examples of all rows = examples merged", dealt["dealt"], counts["read"]))

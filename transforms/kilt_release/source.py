@@ -15,9 +15,8 @@ from typing import Any, Final
 from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.reasons import NO_ANSWER
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, Place, Provenance
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Json, Row, Shape, SkipRow
 from kiltetl.transforms.kilt_release.read import from_kilt
-from kiltetl.transforms.kilt_release.write import SHAPES
 
 ROW_EXAMPLE: Final = (
     '{"id": "5", "input": "who made kites", "output": [{"answer": "Lu Ban", "provenance": [{"wikipedia_id": "12", '
@@ -30,33 +29,24 @@ def released(dataset: Dataset, split: str) -> Dataset:
     """The dataset as it is read from its released KILT files. The published drop is behind them."""
     return replace(
         dataset,
-        read=partial(_read, dataset.name, split),
+        read=partial(_read, dataset.name, dataset.shape or Shape(), split),
         row_example=ROW_EXAMPLE,
-        source="jsonl",
-        parse=None,
-        companion=None,
-        read_evidence=None,
-        evidence_example="",
-        evidence_required=False,
+        source=Json(),
+        evidence=None,
         needs_knowledge_source=True,
-        key=None,
         merge=None,
         split_of=None,
-        group=None,
-        settle=None,
-        files=None,
         options=None,
-        configure=None,
         remark=None,
-        published_drop=None,
+        ids_of=None,
+        published=replace(dataset.published, drop={}),
     )
 
 
-def _read(dataset: str, split: str, row: Row) -> Iterator[Example]:
+def _read(dataset: str, shape: Shape, split: str, row: Row) -> Iterator[Example]:
     """One record. A test record may lack its outputs: the release keeps them back."""
     task = from_kilt(row, dataset, split)
-    shape = SHAPES.get(dataset)
-    if not task.input and (shape is None or shape.has_input):
+    if not task.input and shape.has_input:
         raise MalformedRow("there is no input")
     if not task.output and split != "test":
         raise SkipRow(NO_ANSWER)

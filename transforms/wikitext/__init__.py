@@ -67,8 +67,22 @@ class Options:
     disambiguation: frozenset[str] = frozenset()
 
 
-def parse_page(title: str, wikitext: str, site: Site = ENGLISH, options: Options = Options()) -> ParsedPage:
-    """The rows, categories and counts of a page."""
+def parse_page(title: str, wikitext: str, site: Site | None = None, options: Options = Options()) -> ParsedPage:
+    """The rows, categories and counts of a page.
+
+    Args:
+        title: the page's title, in normal form.
+        wikitext: its source.
+        site: the wiki that it is of, the English Wikipedia where None.
+        options: where users differ about what is text.
+
+    >>> page = parse_page("Pear", "A '''pear''' is a [[fruit|sweet fruit]].\\n\\n[[Category:Food]]")
+    >>> [(row.kind, row.text) for row in page.paragraphs]
+    [('title', 'Pear'), ('paragraph', 'A pear is a sweet fruit.')]
+    >>> page.paragraphs[1].anchors[0].wikipedia_title, page.categories
+    ('Fruit', ('Food',))
+    """
+    site = ENGLISH if site is None else site
     find = _finder(tuple(sorted(options.templates.items())))
     categories: list[str] = []
     linker = inline.Linker(title, site)

@@ -1,0 +1,248 @@
+"""The protocol by which jobs leave their work: marks, decision, publication; dying at every step of it."""
+
+import contextlib
+import json
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kiltetl.schemas.errors import InputError, RunFailed
+from kiltetl.transforms.files.locks import locked
+from kiltetl.transforms.jobs import staging as protocol
+from kiltetl.transforms.jobs.staging import DECISION, Staging, audit, digest_of, entries
+
+# What each kind of job publishes: files below the output, and its manifests, the one that tells of the end last
+KINDS = {
+    "knowledge-source": (["pages-00000-of-00002.parquet", "pages-00001-of-00002.parquet", "titles.arrow"],
+                         ["manifest.json"]),
+    "nq-validation": (["nq/validation-00000-of-00001.parquet", "rejects/nq/validation-00000-of-00001.parquet"],
+                      ["manifests/nq-validation.json"]),
+    "anchors": (["anchors/train-00000-of-00001.parquet", "anchors/validation-00000-of-00001.parquet"],
+                ["manifests/anchors-train.json", "manifests/anchors-validation.json"]),
+    "annotations": (["nq/validation-00000-of-00001.parquet", "rejects/annotations/flags-nq-validation.jsonl"],
+                    ["manifests/nq-validation.json", "annotations.json"]),
+    "evaluation": (["per_example.parquet", "report.html", "pictures/nq_answer_length.png"], ["metrics.json"]),
+}  # fmt: skip
+STALE = "stale-00009-of-00010.parquet"
+
+
+class DiedError(Exception):
+    """The machine died."""
+
+
+def state(folder: Path) -> dict[str, str]:
+    """What a reader sees in the output: files and their content, without staging folders and locks."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_text()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.relative_to(folder).parts[0].startswith(".kiltetl-")
+    }
+
+
+def result(kind: str, version: str) -> dict[str, str]:
+    """What stands in the output after a version of the job."""
+    files, manifests = KINDS[kind]
+    content = {name: f"{name} {version}" for name in files}
+    return content | {name: _text({"version": version}) for name in manifests}
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+
+
+def stage(job: Staging, kind: str, version: str) -> None:
+    """Do the work, each file a part of its own, unless it is done."""
+    for number, name in enumerate(KINDS[kind][0]):
+        if job.left("part", number) is None:
+            path = Path(job.path(f"part-{number}"))
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(f"{name} {version}")
+            job.leave("part", number, {"name": name}, [path.name])
+
+
+def publish(job: Staging, kind: str, version: str) -> None:
+    files, manifests = KINDS[kind]
+    placed = {f"part-{number}": name for number, name in enumerate(files)}
+    job.publish(placed, {name: {"version": version} for name in manifests}, [STALE, *files])
+
+
+@pytest.fixture
+def dying(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[str]]:
+    """Makes the n-th thing that a publication does to the disk the last one; what was done until then."""
+
+    def at(step: int) -> list[str]:
+        done: list[str] = []
+
+        def act(name: str, real: Callable[..., Any], *arguments: Any) -> Any:
+            if len(done) == step:
+                raise DiedError(name)
+            done.append(name)
+            return real(*arguments)
+
+        for name in ("write_json", "delete_file", "make_folder", "move", "delete_folder"):
+            monkeypatch.setattr(protocol, name, partial(act, name, getattr(protocol, name)))
+        return done
+
+    return at
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_dying_at_every_step(
+    kind: str, tmp_path: Path, dying: Callable[[int], list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = 0
+    while True:
+        folder = tmp_path / str(steps)
+        first = Staging(str(folder), kind, "one")
+        with first.writing():
+            stage(first, kind, "one")
+            publish(first, kind, "one")
+        (folder / STALE).write_text("of a larger job")
+        before = state(folder)
+        job = Staging(str(folder), kind, "two")
+        with job.writing():
+            stage(job, kind, "two")
+            done = dying(steps)
+            try:
+                publish(job, kind, "two")
+                died = False
+            except DiedError:
+                died = True
+        monkeypatch.undo()
+        if not died:
+            break
+        # a manifest never stands beside files of another version
+        seen = state(folder)
+        files, manifests = KINDS[kind]
+        for version in ("one", "two"):
+            if any(seen.get(name) == result(kind, version)[name] for name in manifests[-1:]):
+                assert {name: seen.get(name) for name in files} == {
+                    name: text for name, text in result(kind, version).items() if name in files
+                }
+        decided = bool(done)  # the decision is the first thing that is written
+        if not decided:
+            assert seen == before
+        # whoever comes next finds the old result, or finishes the new one
+        with Staging(str(folder), kind, "three").writing():
+            pass
+        assert state(folder) == (result(kind, "two") if decided else before)
+        with job.writing():
+            stage(job, kind, "two")
+            publish(job, kind, "two")
+        assert state(folder) == result(kind, "two")
+        assert not Path(job.folder).exists()
+        steps += 1
+    assert steps >= 1 + len(KINDS[kind][0]) + 2 * len(KINDS[kind][1]) + 1
+    assert state(folder) == result(kind, "two")
+
+
+def test_dying_while_it_finishes_what_died(tmp_path: Path, dying: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for first in range(1, 12):
+        for second in range(12):
+            folder = tmp_path / f"{first}-{second}"
+            job = Staging(str(folder), "evaluation", "one")
+            stage(job, "evaluation", "one")
+            for step, act in ((first, partial(publish, job, "evaluation", "one")), (second, job.finish)):
+                dying(step)
+                with contextlib.suppress(DiedError):
+                    act()
+                monkeypatch.undo()
+            job.finish()
+            assert state(folder) == result("evaluation", "one")
+
+
+def test_what_is_the_same_is_published_again_where_it_is_damaged(tmp_path: Path) -> None:
+    job = Staging(str(tmp_path), "evaluation", "one")
+    for _ in range(2):
+        stage(job, "evaluation", "one")
+        publish(job, "evaluation", "one")
+        (tmp_path / "report.html").write_text("damaged")
+    stage(job, "evaluation", "one")
+    publish(job, "evaluation", "one")
+    assert state(tmp_path) == result("evaluation", "one")
+
+
+def test_marks(tmp_path: Path) -> None:
+    job = Staging(str(tmp_path), "job", "run")
+    assert job.left("part", 3) is None
+    with pytest.raises(RunFailed, match="part 3 of step part left no mark in"):
+        job.summary("part", 3)
+    Path(job.folder).mkdir()
+    Path(job.path("a")).write_text("four")
+    job.leave("part", 3, {"read": 4}, ["a"])
+    assert json.loads(Path(job.path("part-00003.json")).read_text()) == {
+        "files": {"a": 4}, "run": "run", "summary": {"read": 4},
+    }  # fmt: skip
+    assert job.left("part", 3) == job.summary("part", 3) == {"read": 4}
+    assert job.left("part", 4) is job.left("step", 3) is None
+    assert Staging(str(tmp_path), "job", "other run").left("part", 3) is None
+    Path(job.path("a")).write_text("fou")
+    assert job.left("part", 3) is None
+    Path(job.path("a")).unlink()
+    assert job.left("part", 3) is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["", "{}", "[]", "3", '{"run": "run"}', '{"run": "run", "summary": []}', '{"run": "run", "summary": {}}',
+     '{"run": "run", "summary": {}, "files": []}', '{"run": "run", "summary": {}, "files": {"a": "4"}}'],
+)  # fmt: skip
+def test_a_damaged_mark_means_not_done(tmp_path: Path, damage: str) -> None:
+    job = Staging(str(tmp_path), "job", "run")
+    Path(job.folder).mkdir()
+    Path(job.path("a")).write_text("four")
+    Path(job.path("part-00000.json")).write_text(damage)
+    assert job.left("part", 0) is None
+
+
+@pytest.mark.parametrize(
+    "damage",
+    ["", "[]", "{}", '{"files": [["a", "../b", 1]], "stale": [], "manifests": []}',
+     '{"files": [["../a", "b", 1]], "stale": [], "manifests": []}', '{"files": [], "stale": ["/b"], "manifests": []}',
+     '{"files": [], "stale": [], "manifests": [["x/../../b", {}]]}',
+     '{"files": [], "stale": ["x\\\\b"], "manifests": []}'],
+)  # fmt: skip
+def test_a_decision_that_is_none_is_passed_over(tmp_path: Path, damage: str) -> None:
+    job = Staging(str(tmp_path / "out"), "job", "run")
+    Path(job.folder).mkdir(parents=True)
+    (tmp_path / "b").write_text("mine")
+    Path(job.path(DECISION)).write_text(damage)
+    assert job.finish() is False
+    assert (tmp_path / "b").read_text() == "mine"
+
+
+def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
+    job = Staging(str(tmp_path), "evaluation", "one")
+    stage(job, "evaluation", "one")
+    decision = {"files": [["part-0", "per_example.parquet", 5], ["part-9", "gone", 5]], "stale": [], "manifests": []}
+    Path(job.path(DECISION)).write_text(json.dumps(decision))
+    with pytest.raises(RunFailed, match=r"gone: its successor .*part-9 is gone; delete that folder"):
+        job.finish()
+
+
+def test_one_writer(tmp_path: Path) -> None:
+    job = Staging(str(tmp_path), "job", "run")
+    with job.writing():
+        with pytest.raises(InputError, match="another run is writing job there"), job.writing():
+            pass
+        with Staging(str(tmp_path), "another job", "run").writing():
+            pass
+    with job.writing(), pytest.raises(InputError), locked(str(tmp_path), "job"):
+        pass
+    job.clear()
+    assert state(tmp_path) == {}
+
+
+def test_sums_that_differ() -> None:
+    audit("it does not add up", [("a", 1, 1), ("b", 2, 2)])
+    with pytest.raises(RunFailed, match=r"^it does not add up: b: 1,000 against 2,000$"):
+        audit("it does not add up", [("a", 1, 1), ("b", 1000, 2000), ("c", 3, 4)])
+
+
+def test_entries_and_digests(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("four")
+    assert entries([("b", str(tmp_path / "a"), 7)]) == [{"name": "b", "rows": 7, "bytes": 4}]
+    assert digest_of({"b": 1, "a": [None]}) == digest_of({"a": [None], "b": 1}) != digest_of({"a": [None], "b": 2})
