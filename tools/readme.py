@@ -53,9 +53,9 @@ def _without_nulls(value: Any) -> Any:
     return [_without_nulls(inner) for inner in value] if isinstance(value, list) else value
 
 
-def blocks(output: Path) -> dict[str, str]:
-    """What stands between the marks of the README, by name."""
-    found = {"build": f"```\n{build_example(output)}\n```"}
+def blocks(output: Path, printed: str) -> dict[str, str]:
+    """What stands between the marks of the README, by name; of the example build's folder and what it printed."""
+    found = {"build": f"```\n{printed}\n```"}
     for name, row in example_rows(output).items():
         found[f"row {name}"] = f"```json\n{json.dumps(row, ensure_ascii=False, indent=1)}\n```"
         found[f"table {name}"] = markdown_of(TABLES[name]).strip()
@@ -82,7 +82,7 @@ def replaced(text: str, found: dict[str, str]) -> str:
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        README.write_text(replaced(README.read_text(), blocks(Path(folder))))
+        README.write_text(replaced(README.read_text(), blocks(Path(folder), build_example(Path(folder)))))
 
 
 if __name__ == "__main__":

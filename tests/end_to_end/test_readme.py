@@ -1,7 +1,6 @@
 """The README tells the truth: what it shows is what the example build makes and the code says."""
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -9,12 +8,13 @@ from kiltetl.pipelines import cli
 from kiltetl.pipelines.config import read_config
 from kiltetl.transforms.datasets import DATASETS
 from tests.support.checkout import ROOT
+from tests.support.example_build import ExampleBuild
 from tools.readme import README, blocks, replaced
 
 
-def test_what_the_readme_shows_is_what_comes_out(tmp_path: Path) -> None:
+def test_what_the_readme_shows_is_what_comes_out(example_build: ExampleBuild) -> None:
     text = README.read_text()
-    assert replaced(text, blocks(tmp_path)) == text, "run: python -m tools.readme"
+    assert replaced(text, blocks(example_build.output, example_build.printed)) == text, "run: python -m tools.readme"
 
 
 def test_every_dataset_says_which_files_it_wants() -> None:
