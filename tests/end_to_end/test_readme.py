@@ -27,11 +27,32 @@ def test_every_dataset_says_which_files_it_wants() -> None:
 
 
 def test_every_make_target_that_is_named_exists() -> None:
-    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    for page in ("README.md", "CONTRIBUTING.md"):
-        named = re.findall(r"`?\bmake ([a-z-]+)", (ROOT / page).read_text())
-        assert {name for name in named if f"make {name}" in (ROOT / page).read_text()} & {"build", "test"}
-        assert set(re.findall(r"`make ([a-z-]+)", (ROOT / page).read_text())) <= targets
+    """What stands after ``make`` where it is code: between backticks, or at the beginning of a line of a block."""
+    makefile = (ROOT / "Makefile").read_text()
+    helped = set(re.findall(r"^([a-z-]+):.*## ", makefile, re.MULTILINE))
+    phony = re.findall(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
+    assert helped == set(" ".join(phony).split())
+    for page, wanted in PAGES.items():
+        text = (ROOT / page).read_text()
+        named = set(re.findall(r"`make ([a-z-]+)", text))
+        named |= {name for block in re.findall(r"^```\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+                  for name in re.findall(r"^make ([a-z-]+)", block, re.MULTILINE)}  # fmt: skip
+        assert wanted <= named, page
+        assert named <= helped, page
+
+
+PAGES = {"README.md": {"build", "test"}, "CONTRIBUTING.md": {"build", "test", "lint", "types"}}
+"""Pages that say what to make, and what each has to name."""
+
+
+def test_what_the_makefile_runs_is_there() -> None:
+    modules = re.findall(r"python -m (tools\.\w+)", (ROOT / "Makefile").read_text())
+    assert {"tools.bench", "tools.mutation", "tools.fuzz_wikitext"} <= set(modules)
+    for module in modules:
+        source = (ROOT / module.replace(".", "/")).with_suffix(".py").read_text()
+        assert '__name__ == "__main__"' in source, module
+    for path in re.findall(r"(?<= )(?:tests|tools)/[\w/.]+", (ROOT / "Makefile").read_text()):
+        assert (ROOT / path).exists(), path
 
 
 def test_every_file_that_is_linked_exists() -> None:
