@@ -176,6 +176,7 @@ def test_the_passages_retrieved_add_up_where_they_are_shown(
     assert counts["  for which no place was left"] == 1
 
 
+@pytest.mark.soak
 def test_candidates_are_the_same_whatever_the_workers(built: Path, tmp_path: Path) -> None:
     files = [write(tmp_path / "p.jsonl", [passage("e1", 1, 3), passage("e1", 4, 1), passage("e2", 5, 1)])]
     assert candidates(built, tmp_path / "one", files, "eli5") == 0

@@ -41,7 +41,7 @@ from kiltetl.transforms.jobs import knowledge_source as stages
 from kiltetl.transforms.jobs import staging
 from tests.support.checkout import ENVIRONMENT
 from tests.support.miniwiki import Page, dump_xml, multistream
-from tests.support.sharing import Once
+from tests.support.sharing import Once, soak
 from tests.support.small_wiki import PAGES, write
 
 
@@ -171,7 +171,7 @@ def build_with(workers: int, dump: Path, output: Path) -> None:
     knowledge_source.execute(settings, knowledge_source.Console(quiet=True))
 
 
-@pytest.mark.parametrize("workers", [1, 2, pytest.param(4, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("workers", [1, 2, *soak(4)])
 def test_same_input_same_bytes_whatever_the_number_of_workers(tmp_path: Path, numbered: Path, workers: int) -> None:
     """D5: with 1, 2 and 4 processes, and twice with one."""
     build_with(workers, numbered / "d.xml.bz2", tmp_path / "ks")
@@ -353,7 +353,7 @@ def test_parts_of_several_files_are_numbered_through(tmp_path: Path) -> None:
 
 
 def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
-    pages = [Page(f"Page {i}", noise(i, 10_000)) for i in range(300)]
+    pages = [Page(f"Page {i}", noise(i, 10_000)) for i in range(150)]
     dump = write(tmp_path / "d.xml.bz2", pages, per_stream=20)
     code = (
         "from kiltetl.pipelines import knowledge_source as k\n"
@@ -397,7 +397,7 @@ def test_a_run_that_dies_while_it_publishes_goes_on(
     assert contents(tmp_path / "ks") == contents(fresh / "ks")
 
 
-@pytest.mark.parametrize("damage", ["", "{}", "[]", '{"run": 1, "summary": [], "shards": []}'])
+@pytest.mark.parametrize("damage", ["", *soak("{}", "[]", '{"run": 1, "summary": [], "shards": []}')])
 @pytest.mark.parametrize("marker", ["scan-00000", "resolve-00000", "parse-00000", "input-00000"])
 def test_a_damaged_marker_means_not_done(tmp_path: Path, fresh: Path, marker: str, damage: str) -> None:
     dump = fresh / "d.xml.bz2"
@@ -413,7 +413,7 @@ def test_a_damaged_marker_means_not_done(tmp_path: Path, fresh: Path, marker: st
     assert contents(tmp_path / "ks") == contents(fresh / "ks")
 
 
-@pytest.mark.parametrize("left", [0, 0.5, None])
+@pytest.mark.parametrize("left", [0.5, *soak(0, None)])
 @pytest.mark.parametrize(
     "shard",
     [
@@ -504,7 +504,7 @@ def test_what_is_built_is_not_built_again(tmp_path: Path, capsys: pytest.Capture
 
 
 @pytest.mark.parametrize("name", ["paragraphs", "pages", "titles-", "rejects", "titles.arrow"])
-@pytest.mark.parametrize("keep", [None, 0.0, 0.6])
+@pytest.mark.parametrize("keep", [0.6, *soak(None, 0.0)])
 def test_what_is_built_is_built_again_where_a_table_is_gone(
     tmp_path: Path, fresh: Path, name: str, keep: float | None
 ) -> None:

@@ -517,6 +517,7 @@ def test_the_command_explains_itself(capsys: pytest.CaptureFixture[str]) -> None
     assert "kiltetl export kilt-jsonl" in capsys.readouterr().out
 
 
+@pytest.mark.soak
 def test_released_files_are_read_by_several_processes(source: Path, tmp_path: Path) -> None:
     files = [write_lines(tmp_path / f"{i}.jsonl", RELEASED[i::2]) for i in range(2)]
     for name, workers in (("one", "1"), ("two", "2")):

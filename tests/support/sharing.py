@@ -1,10 +1,11 @@
-"""What many tests read and few seconds make: made once a run of the tests, whatever the number of its processes."""
+"""What many tests read is made once a run, whatever the number of its processes; what takes long is for `make soak`."""
 
 import fcntl
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,3 +30,8 @@ class Once:
                 make(folder)
                 whole.touch()
         return folder
+
+
+def soak(*values: Any) -> list[Any]:
+    """Values of a parameter that `make test` leaves out."""
+    return [pytest.param(value, marks=pytest.mark.soak) for value in values]
