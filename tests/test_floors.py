@@ -64,7 +64,6 @@ MOST_LINES = 500
 LONGER = {
     "kiltetl.transforms.wikitext.renderers": "one function a family of templates, beside their one table",
     "kiltetl.transforms.wikitext.convert": "the one template {{convert}}, its units in a table",
-    "kiltetl.transforms.jobs.knowledge_source": "the five steps of one job, which share their counters",
 }
 
 

@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
@@ -167,6 +168,57 @@ def test_a_folder_gives_the_leaderboard(tmp_path: Path, capsys: pytest.CaptureFi
     assert "other.jsonl: left out" in shown.err
     assert "nq: the dev split is taken" in shown.out
     assert list(read(tmp_path)["datasets"]) == ["fever", "nq", "wow"]
+
+
+def test_of_several_splits_in_a_folder_dev_is_taken_then_test_then_train(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By released names and by those of our tables; each split's figures tell which one it was."""
+    answers = {"dev": "X", "test": "x y", "train": "z"}  # the prediction x: EM 1, F1 2/3, nothing
+    guesses = write(tmp_path / "guess.jsonl", guess(1, "x"))
+    ours = {"dev": "validation", "test": "test", "train": "train"}
+    for number, (splits, taken) in enumerate(
+        [(("train", "test", "dev"), "dev"), (("train", "test"), "test"), (("train", "dev"), "dev")]
+    ):
+        for name in ("nq-{}-kilt.jsonl", "nq/{}-00000-of-00001.jsonl"):
+            folder = tmp_path / str(number) / name[:3]
+            for split in splits:
+                write(folder / name.format(ours[split] if "/" in name else split), gold(1, answers[split]))
+            output = ["--output", str(folder / "out")]
+            assert run("kilt", "--gold", str(folder), "--predictions", guesses, *output) == 0
+            assert f"nq: the {taken} split is taken; name the files to take another\n" in capsys.readouterr().out
+            found = read(folder / "out")["datasets"]["nq"]["metrics"]
+            assert (found["em"], round(found["f1"], 4)) == {"dev": (1.0, 1.0), "test": (0.0, 0.6667)}[taken]
+    only = ["--gold", str(tmp_path / "2" / "nq-" / "nq-train-kilt.jsonl"), "--predictions", guesses]
+    assert run("kilt", *only) == 0
+    assert "split is taken" not in capsys.readouterr().out
+
+
+def test_what_an_evaluation_wrote_is_no_prediction(tmp_path: Path) -> None:
+    """Results go into the folder of the predictions, and the evaluation is run again."""
+    gold_file = write(tmp_path / "nq-dev-kilt.jsonl", *GOLDS)
+    for number in range(2):
+        write(tmp_path / "p" / f"part-{number}.jsonl", *GUESSES[number::2])
+    given = ["--gold", gold_file, "--predictions", str(tmp_path / "p"), "--output", str(tmp_path / "p"), "--quiet"]
+    assert run("kilt", *given) == 0
+    first = read(tmp_path / "p")
+    assert (tmp_path / "p" / "per_example.parquet").exists()
+    assert run("kilt", *given) == 0
+    assert read(tmp_path / "p") == first
+    only_results = tmp_path / "p" / "per_example.parquet"
+    for path in (tmp_path / "p").glob("part-*"):
+        path.unlink()
+    assert only_results.exists()
+    assert run("kilt", *given) == 2
+
+
+def test_intervals_are_the_percentiles_of_the_samples(files: dict[str, str]) -> None:
+    assert run("kilt", *arguments(files), "--bootstrap", "40", "--seed", "9", "--quiet") == 0
+    found = read(files["output"])["datasets"]["nq"]["intervals"]["em"]
+    random = np.random.default_rng(9)
+    right = np.array([1, 0, 0])  # of examples 1, 2 and 3
+    drawn = [right[random.integers(0, 3, 3)].mean() for _ in range(40)]
+    assert found == pytest.approx([*np.percentile(drawn, [2.5, 97.5])])
 
 
 def test_two_systems_are_compared(files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from kiltetl.pipelines import build, export, knowledge_source, report, tasks
+from kiltetl.pipelines import export, knowledge_source, report, tasks
+from kiltetl.pipelines.config import plan_of
 from kiltetl.schemas.reasons import (
     BLEU_BELOW_THRESHOLD,
     NO_ANSWER,
@@ -448,7 +449,7 @@ def test_a_configuration_takes_both(tmp_path: Path) -> None:
     text += '[[task]]\ndataset = "mkqa"\nsplit = "dev"\nsource = ["mkqa.jsonl.gz"]\nmkqa_provenance = true\n'
     text += '[[task]]\ndataset = "mkqa"\nsplit = "dev"\nsource = ["mkqa.jsonl.gz"]\nmkqa_provenance = "elsewhere"\n'
     (tmp_path / "build.toml").write_text(text)
-    _, found, _ = build.settings_of(str(tmp_path / "build.toml"), None, False, False, ())
+    found = plan_of(str(tmp_path / "build.toml"), None, False, False, ()).tasks
     assert found[0].from_kilt == (str(tmp_path / "nq-train-kilt.jsonl"),)
     assert found[0].source == ()
     assert found[1].mkqa_provenance == found[1].output == str(tmp_path / "out" / "tasks")

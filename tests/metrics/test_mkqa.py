@@ -148,6 +148,33 @@ def test_scores_that_are_no_probabilities() -> None:
     assert strict["best_f1_threshold"] < -5
 
 
+@pytest.mark.parametrize(
+    ("answers", "probabilities", "official", "strict"),
+    [
+        # best F1, best EM, answerable and unanswerable EM, threshold
+        (("wrong", "some"), (0.0, 0.0), (50.0, 0.0, 0.0, 0.0, 0.0), (50.0, 50.0, 0.0, 100.0, -1.0)),
+        (("wrong", "some"), (0.25, 0.0), (50.0, 0.0, 0.0, 0.0, 0.0), (50.0, 50.0, 0.0, 100.0, -1.0)),
+        (("wrong", "some"), (0.25, 0.5), (50.0, 50.0, 0.0, 100.0, 0.0), (50.0, 50.0, 0.0, 100.0, 0.0)),
+        (("x", "some"), (0.0, 0.5), (100.0, 100.0, 100.0, 100.0, 0.0), (100.0, 100.0, 100.0, 100.0, 0.0)),
+        (("x", "some"), (0.5, 0.5), (100.0, 50.0, 100.0, 0.0, 0.5), (50.0, 50.0, 0.0, 100.0, 0.0)),
+        (("x", "some"), (-0.5, 0.0), (100.0, 100.0, 100.0, 100.0, -0.5), (100.0, 100.0, 100.0, 100.0, -0.5)),
+    ],
+)
+def test_thresholds_around_0(
+    answers: tuple[str, str],
+    probabilities: tuple[float, float],
+    official: tuple[float, ...],
+    strict: tuple[float, ...],
+) -> None:
+    """Predictions at the threshold stay; answering nothing has one below all others under strict alone."""
+    golds = [gold(1, "x"), gold(2, None)]
+    guesses = [guess(id, *one) for id, one in enumerate(zip(answers, probabilities, strict=True), 1)]
+    names = ("best_f1", "best_em", "best_answerable_em", "best_unanswerable_em", "best_f1_threshold")
+    for is_strict, expected in ((False, official), (True, strict)):
+        found = metrics(golds, guesses, strict=is_strict)
+        assert tuple(found[name] for name in names) == expected
+
+
 def test_missing_spellings_of_no_answer() -> None:
     golds = [
         {"example_id": 1, "answers": {"en": [{"type": "entity", "text": "X"}]}},

@@ -4,7 +4,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 
 import apache_beam as beam
-from apache_beam.metrics import Metrics
+from apache_beam.metrics.metric import Metrics
 from apache_beam.pvalue import AsIter, PCollection
 
 from kiltetl.transforms.jobs.evaluation import (
