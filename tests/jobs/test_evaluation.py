@@ -12,10 +12,14 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from kiltetl.pipelines.evaluate import dataset_of, language_in, main
+from kiltetl.pipelines.evaluate import main
+from kiltetl.pipelines.evaluate_kilt import dataset_of
+from kiltetl.pipelines.evaluate_mkqa import language_in
 from kiltetl.schemas.records import Output, OutputMeta, Provenance, ProvenanceMeta, Task, TaskMeta
 from kiltetl.transforms.files.shards import ShardWriter
-from kiltetl.transforms.metrics import kilt, mkqa
+from kiltetl.transforms.metrics import mkqa
+from kiltetl.transforms.metrics.kilt_scorer import evaluate_kilt
+from kiltetl.transforms.metrics.thresholds import BEST, PLAIN
 
 
 def write(path: Path, *records: Any) -> str:
@@ -73,7 +77,7 @@ def test_what_is_written(files: dict[str, str], capsys: pytest.CaptureFixture[st
     assert "metric:kilt|mode:official|" in shown
     summary = read(files["output"])
     found = summary["datasets"]["nq"]
-    assert found["metrics"] == kilt.evaluate(GOLDS, GUESSES).metrics
+    assert found["metrics"] == evaluate_kilt(GOLDS, GUESSES).metrics
     assert found["leading_metric"] == "em"
     assert set(found["intervals"]) == set(found["metrics"])
     assert summary["bootstrap"] == {"samples": 50, "seed": 12345, "confidence": 0.95}
@@ -137,7 +141,7 @@ def test_our_parquet_as_gold(files: dict[str, str], tmp_path: Path) -> None:
     with_alias = [r | {"output": [*r["output"], {"answer": "alias"}]} for r in GOLDS]
     found = files | {"gold": str(tmp_path / "tasks")}
     assert run("kilt", *arguments(found), "--quiet") == 0
-    assert read(files["output"])["datasets"]["nq"]["metrics"] == kilt.evaluate(with_alias, GUESSES).metrics
+    assert read(files["output"])["datasets"]["nq"]["metrics"] == evaluate_kilt(with_alias, GUESSES).metrics
     # null offsets are no keys: no record is ranked by paragraph
     assert run("kilt", *arguments(found), "--quiet", "--rank-keys", "wikipedia_id,start_paragraph_id") == 0
     assert read(files["output"])["datasets"]["nq"]["metrics"]["Rprec"] == 0.0
@@ -221,7 +225,7 @@ def test_two_systems_are_compared(files: dict[str, str], tmp_path: Path, capsys:
     other = write(tmp_path / "other.jsonl", *(guess(id, "x") for id in (1, 2, 3)))
     assert run("kilt", *arguments(files), "--compare", other, "--seed", "3") == 0
     compared = read(files["output"])["datasets"]["nq"]["comparison"]["f1"]
-    ours, theirs = (kilt.evaluate(GOLDS, g).metrics["f1"] for g in (GUESSES, [guess(i, "x") for i in (1, 2, 3)]))
+    ours, theirs = (evaluate_kilt(GOLDS, g).metrics["f1"] for g in (GUESSES, [guess(i, "x") for i in (1, 2, 3)]))
     assert (compared["other"], compared["difference"]) == (pytest.approx(theirs), pytest.approx(ours - theirs))
     assert 0 < compared["p_value"] <= 1
     assert "difference" in capsys.readouterr().out
@@ -396,7 +400,7 @@ def test_mkqa_writes_the_same_kinds_of_files(mkqa_files: dict[str, str], capsys:
     assert "over 3 of 26 languages; missing: ar, da, de" in shown.err
     summary = read(mkqa_files["output"])
     assert list(summary["languages"]) == ["en", "no", "zh_cn"]
-    assert set(summary["languages"]["no"]["metrics"]) == {*mkqa.BEST, *mkqa.PLAIN}
+    assert set(summary["languages"]["no"]["metrics"]) == {*BEST, *PLAIN}
     assert len(summary["macro_average"]["missing"]) == 23
     rows = pq.read_table(Path(mkqa_files["output"]) / "per_example.parquet").to_pylist()
     assert len(rows) == 3 * 40
@@ -468,7 +472,7 @@ def test_kilt_on_beam_gives_the_same_files(tmp_path: Path, monkeypatch: pytest.M
         assert status == 0
     _same_files(tmp_path / "here", tmp_path / "beam")
     found = read(tmp_path / "beam")["datasets"]["nq"]
-    assert found["metrics"] == kilt.evaluate(golds, systems[0]).metrics
+    assert found["metrics"] == evaluate_kilt(golds, systems[0]).metrics
     assert found["extra_ids"] == ["extra0", "extra1", "extra2"]
 
 
@@ -512,4 +516,4 @@ def test_200_000_records_without_evidence_take_seconds() -> None:
     """The join of ids is linear; the released one takes seconds for 20,000."""
     golds = ({"id": i, "output": [{"answer": "x"}]} for i in range(200_000))
     guesses = ({"id": i, "output": [{"answer": "x"}]} for i in reversed(range(200_000)))
-    assert kilt.evaluate(golds, guesses).metrics["em"] == 1.0
+    assert evaluate_kilt(golds, guesses).metrics["em"] == 1.0
