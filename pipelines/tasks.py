@@ -1,5 +1,7 @@
 """tasks: one dataset's original files to its table, mapped onto a knowledge source."""
 
+import hashlib
+import inspect
 import sys
 from collections import Counter
 from collections.abc import Sequence
@@ -193,6 +195,7 @@ def plan(settings: Settings) -> TaskJob:
             "drop_percent": dataset.published.drop.get(split),
             "averages": dataset.published.averages_by_name(),
         },
+        **_adapter(settings.dataset),
     }
     changed = [changed_at(info.path) for info in (*sources, *evidence)]
     run = digest_of([facts, changed])
@@ -210,6 +213,18 @@ def plan(settings: Settings) -> TaskJob:
         facts=facts,
         borrowed=borrowed,
     )
+
+
+def _adapter(name: str) -> dict[str, Any]:
+    """What a manifest says of a dataset of somebody's own: where it stands, and a digest of the module there."""
+    module, colon, _ = name.partition(":")
+    if not colon:
+        return {}
+    try:
+        source = inspect.getsource(sys.modules[module])
+    except OSError:  # compiled code alone
+        return {"adapter": {"name": name, "sha1": None}}
+    return {"adapter": {"name": name, "sha1": hashlib.sha1(source.encode("utf-8", "surrogatepass")).hexdigest()}}
 
 
 def mapped(folder: str, dataset: str) -> list[str]:

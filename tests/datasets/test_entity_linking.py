@@ -4,65 +4,46 @@ import json
 import pickle
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from xml.sax.saxutils import escape
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kiltetl.schemas.errors import MalformedRow
-from kiltetl.schemas.records import Evidence, Example
+from kiltetl.schemas.errors import InputError
+from kiltetl.schemas.records import Evidence
 from kiltetl.transforms.datasets.aidayago2 import DATASET as AIDA
 from kiltetl.transforms.datasets.aidayago2 import configure, read_annotations
 from kiltetl.transforms.datasets.cweb import DATASET as CWEB
 from kiltetl.transforms.datasets.mentions import END, MAX_TOKENS, START, context, mention_example
-from kiltetl.transforms.datasets.spec import Dataset, Row, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Text
 from kiltetl.transforms.datasets.wned import DATASET as WNED
 from kiltetl.transforms.datasets.wned_format import (
     NEAR,
-    annotated_example,
     annotation_rows,
     entity,
     located,
     split_of,
     text_file,
 )
+from kiltetl.transforms.jobs.examples import Read, Refused, read_source
 from kiltetl.transforms.wiki.titles import title_from_url
-from tests.support.adapters import FOLDER
+from tests.support.adapters import FOLDER, examples_of, reads, records, told
 
 
 def numbered(count: int, letter: str = "w") -> str:
     return " ".join(f"{letter}{number}" for number in range(count))
 
 
-def parsed(dataset: Dataset, lines: Iterable[str]) -> list[Row]:
-    assert dataset.parse is not None
-    return list(dataset.parse(lines))
+def ids(found: Iterable[Read]) -> list[str]:
+    """Of each row the id of its example, the rule that leaves it out, or that it is malformed."""
+    return [(read.reason if read.skip else "malformed") if isinstance(read, Refused) else read[0].id for read in found]
 
 
-def fixture(dataset: Dataset) -> Iterator[Row]:
-    """The rows of a fixture, each with the text of its document where there is one."""
-    folder = FOLDER / dataset.name
-    for row in parsed(dataset, (folder / "raw.text").read_bytes().decode("utf-8").split("\n")):
-        path = folder / dataset.companion(row) if dataset.companion else folder
-        yield {**row, "text": path.read_bytes().decode("utf-8")} if path.is_file() else row
-
-
-def outcome(dataset: Dataset, row: Row) -> str:
-    try:
-        (example,) = dataset.read(row)
-    except SkipRow as skip:
-        return skip.reason
-    except (MalformedRow, KeyError, ValueError):
-        return "malformed"
-    return example.id
-
-
-def one(dataset: Dataset, row: Row) -> Example:
-    (example,) = dataset.read(row)
-    return example
+def fixture(dataset: Dataset) -> list[Read]:
+    return list(read_source(dataset, str(FOLDER / dataset.name / "raw.text")))
 
 
 # ---------------------------------------------------------------------------------------------
@@ -199,9 +180,9 @@ Rome\tI\tNew Rome\tNew_Rome\t{WIKI}New_Rome\t12\t/m/1
 @pytest.mark.parametrize("end", ["", "\r"])
 def test_nil_mentions_and_continued_mentions(end: str) -> None:
     """CASES F8."""
-    first, second = parsed(AIDA, [line + end for line in F8.split("\n")])
-    assert outcome(AIDA, first) == "no-entity"
-    example = one(AIDA, second)
+    first, second = reads(AIDA, *(line + end for line in F8.split("\n")))
+    assert told(first) == "no-entity"
+    (example,) = examples_of([second])
     assert example.input == "Peter Doe visited [START_ENT] New Rome [END_ENT] ."
     assert example.outputs[0].answer == "New Rome"
     assert AIDA.split_of is not None
@@ -211,14 +192,14 @@ def test_nil_mentions_and_continued_mentions(end: str) -> None:
 @pytest.mark.parametrize("dataset", [AIDA, WNED, CWEB], ids=lambda dataset: dataset.name)
 def test_ids_are_unique_and_the_same_in_every_run(dataset: Dataset) -> None:
     """CASES F10."""
-    first, second = ([outcome(dataset, row) for row in fixture(dataset)] for _ in range(2))
+    first, second = (ids(fixture(dataset)) for _ in range(2))
     assert first == second
-    ids = [found for found in first if found not in ("malformed", "no-entity")]
-    assert len(ids) == len(set(ids)) > 1
+    found = [one for one in first if one not in ("malformed", "no-entity")]
+    assert len(found) == len(set(found)) > 1
 
 
 def test_the_fixture_of_aida() -> None:
-    assert [outcome(AIDA, row) for row in fixture(AIDA)] == [
+    assert ids(fixture(AIDA)) == [
         "no-entity",
         "1 KITES:0",
         "1 KITES:1",
@@ -255,8 +236,8 @@ def test_the_fixture_of_aida() -> None:
     ],
 )
 def test_titles_of_aida(columns: str, title: str) -> None:
-    (row,) = parsed(AIDA, ["-DOCSTART- (1 EU)", columns])
-    (output,) = one(AIDA, row).outputs
+    (example,) = records(AIDA, "-DOCSTART- (1 EU)", columns)
+    (output,) = example.outputs
     assert (output.answer, output.evidence) == (title, (Evidence(title),))
 
 
@@ -273,26 +254,25 @@ def test_titles_of_aida(columns: str, title: str) -> None:
     ],
 )
 def test_rows_that_aida_does_not_have(columns: str, problem: str) -> None:
-    (row,) = parsed(AIDA, ["-DOCSTART- (1 EU)", columns])
-    with pytest.raises(MalformedRow, match=re.escape(problem)):
-        one(AIDA, row)
+    (read,) = reads(AIDA, "-DOCSTART- (1 EU)", columns)
+    assert told(read) == problem
 
 
 def test_a_mention_with_a_malformed_first_row_is_one_reject() -> None:
-    (row,) = parsed(AIDA, ["-DOCSTART- (1 EU)", "New\tB\tNew Rome", "Rome\tI\tNew Rome\tNew_Rome", "won"])
-    assert row["problem"] == "line 2: 3 columns, the second is 'B'"
+    (read,) = reads(AIDA, "-DOCSTART- (1 EU)", "New\tB\tNew Rome", "Rome\tI\tNew Rome\tNew_Rome", "won")
+    assert told(read) == "line 2: 3 columns, the second is 'B'"
 
 
 def test_the_end_of_a_sentence_is_two_spaces_as_in_the_release() -> None:
-    (row,) = parsed(
-        AIDA, ["-DOCSTART- (1 EU)", "", "Big", ".", "", f"Rome\tB\tRome\tRome\t{WIKI}Rome\t1", "", "won", ""]
+    (example,) = records(
+        AIDA, "-DOCSTART- (1 EU)", "", "Big", ".", "", f"Rome\tB\tRome\tRome\t{WIKI}Rome\t1", "", "won", ""
     )
-    assert one(AIDA, row).input == "Big . [START_ENT] Rome [END_ENT] won"
-    first, second = parsed(
-        AIDA, ["-DOCSTART- (1 EU)", f"A\tB\tA\tA\t{WIKI}A\t1", ".", "", "x", f"B\tB\tB\tB\t{WIKI}B\t1"]
+    assert example.input == "Big . [START_ENT] Rome [END_ENT] won"
+    first, second = records(
+        AIDA, "-DOCSTART- (1 EU)", f"A\tB\tA\tA\t{WIKI}A\t1", ".", "", "x", f"B\tB\tB\tB\t{WIKI}B\t1"
     )
-    assert one(AIDA, first).input == "[START_ENT] A [END_ENT] .  x B"
-    assert one(AIDA, second).input == "A .  x [START_ENT] B [END_ENT]"
+    assert first.input == "[START_ENT] A [END_ENT] .  x B"
+    assert second.input == "A .  x [START_ENT] B [END_ENT]"
 
 
 @pytest.mark.parametrize(
@@ -307,8 +287,7 @@ def test_the_end_of_a_sentence_is_two_spaces_as_in_the_release() -> None:
     ],
 )
 def test_the_split_is_in_the_name_of_the_document(name: str, split: str) -> None:
-    (row,) = parsed(AIDA, [f"-DOCSTART- ({name})", f"Rome\tB\tRome\tRome\t{WIKI}Rome\t1"])
-    example = one(AIDA, row)
+    (example,) = records(AIDA, f"-DOCSTART- ({name})", f"Rome\tB\tRome\tRome\t{WIKI}Rome\t1")
     assert example.id == f"{name}:0"
     assert AIDA.split_of is not None
     assert AIDA.split_of(example) == split
@@ -323,8 +302,8 @@ def test_the_split_is_in_the_name_of_the_document(name: str, split: str) -> None
     ],
 )
 def test_files_that_are_not_aida(lines: list[str], problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        parsed(AIDA, [*lines, "Rome", ""])
+    with pytest.raises(InputError, match=problem):
+        reads(AIDA, *lines, "Rome", "")
 
 
 def test_aida_is_read_as_a_stream() -> None:
@@ -333,12 +312,13 @@ def test_aida_is_read_as_a_stream() -> None:
         yield "-DOCSTART- (2 EU)"
         raise AssertionError("read on before the first document was used")
 
-    assert AIDA.parse is not None
-    assert next(iter(AIDA.parse(lines())))["document"] == "1testa X"
+    assert isinstance(AIDA.source, Text)
+    assert next(iter(AIDA.source.parse(lines())))["document"] == "1testa X"
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
-    assert parsed(AIDA, ["\ufeff-DOCSTART- (1 EU)", f"Rome\tB\tRome\tRome\t{WIKI}Rome\t1"])
+    (example,) = records(AIDA, "\ufeff-DOCSTART- (1 EU)", f"Rome\tB\tRome\tRome\t{WIKI}Rome\t1")
+    assert example.id == "1 EU:0"
 
 
 # ---------------------------------------------------------------------------------------------
@@ -378,15 +358,9 @@ LEEDS = ["Then RB I-ADVP O", "came VBD I-VP O", "the DT I-NP O", "Leeds NNP I-NP
 KYIV = ["Kyiv NNP I-NP I-LOC", "won VBD I-VP O", ""]
 
 
-def joined(*lines: str) -> list[Any]:
+def joined(*lines: str) -> list[str]:
     dataset = configure({"annotations": ANNOTATIONS})
-    found: list[Any] = []
-    for row in parsed(dataset, lines):
-        try:
-            found.append(one(dataset, row).input)
-        except (SkipRow, MalformedRow) as refused:
-            found.append(str(refused))
-    return found
+    return [told(read) if isinstance(read, Refused) else read[0].input for read in reads(dataset, *lines)]
 
 
 EU_MENTIONS = [
@@ -434,7 +408,7 @@ def test_annotations_and_tokens(lines: list[str], expected: list[str]) -> None:
     ],
 )
 def test_tokens_of_other_documents(lines: list[str], problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
+    with pytest.raises(InputError, match=problem):
         joined(*lines)
 
 
@@ -455,15 +429,14 @@ def test_annotations_of_another_format(line: str, problem: str) -> None:
 
 def test_ids_of_both_ways_are_the_same() -> None:
     dataset = configure({"annotations": ANNOTATIONS})
-    ids = [outcome(dataset, row) for row in parsed(dataset, [*HEAD, *EU])]
-    assert ids == ["no-entity", "1 EU:0", "1 EU:1", "1 EU:2"]
+    assert ids(reads(dataset, *HEAD, *EU)) == ["no-entity", "1 EU:0", "1 EU:1", "1 EU:2"]
     assert configure({}) is AIDA
-    assert [outcome(AIDA, row) for row in parsed(AIDA, [*F8.split("\n")])] == ["no-entity", "1testa X:0"]
+    assert ids(reads(AIDA, *F8.split("\n"))) == ["no-entity", "1testa X:0"]
 
 
 def test_the_configured_dataset_can_be_sent_to_workers() -> None:
     dataset = pickle.loads(pickle.dumps(configure({"annotations": ANNOTATIONS})))
-    assert len(parsed(dataset, [*HEAD, *EU])) == 4
+    assert len(reads(dataset, *HEAD, *EU)) == 4
 
 
 # ---------------------------------------------------------------------------------------------
@@ -480,9 +453,9 @@ def test_the_fixtures_of_wned() -> None:
     kite, music = ([f"{page}:{number}" for number in range(5)] for page in ("Kite_(toy)", "R&B_(music)"))
     expected = [kite[0], "no-entity", kite[1], "no-entity", *kite[2:], *["malformed"] * 6, "no-entity"]
     expected += [*music, "malformed", "no-entity"]
-    assert [outcome(WNED, row) for row in fixture(WNED)] == expected
+    assert ids(fixture(WNED)) == expected
     page = "clueweb12-0000tw-00-00001"
-    assert [outcome(CWEB, row) for row in fixture(CWEB)] == [f"{page}:0", "no-entity", f"{page}:1", "malformed"]
+    assert ids(fixture(CWEB)) == [f"{page}:0", "no-entity", f"{page}:1", "malformed"]
 
 
 @pytest.mark.parametrize(
@@ -543,8 +516,8 @@ def test_a_document_in_two_pieces_has_no_id_twice() -> None:
     ],
 )
 def test_files_that_are_not_wned(lines: list[str], problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        list(annotation_rows(lines))
+    with pytest.raises(InputError, match=problem):
+        reads(WNED, *lines)
 
 
 TEXT = "Foo and Foo, (New\n York) Foobar . " + "x" * 50 + " Kite"
@@ -589,8 +562,11 @@ def test_a_mention_is_found_whatever_the_shift(text: str, data: st.DataObject, s
         assert abs(first - max(0, start + shift)) <= abs(shift)
 
 
-def row_of(text: Any, mention: str, offset: Any) -> Mapping[str, Any]:
-    return {"docName": "d", "number": 0, "mention": mention, "wikiName": "T", "offset": offset, "text": text}
+def annotated(text: str | None, mention: str, offset: str) -> Read:
+    """What the annotation of a mention in a document gives."""
+    lines = xml(f"<mention>{escape(mention)}</mention><wikiName>T</wikiName><offset>{offset}</offset>")
+    (read,) = reads(WNED, *lines, beside={} if text is None else {"RawText/Kite": text})
+    return read
 
 
 @pytest.mark.parametrize("count", [0, 1, 40])
@@ -599,33 +575,39 @@ def test_offsets_may_be_of_the_text_with_or_without_references(count: int) -> No
     plain, written = "R&B " * count + "Rome", "R&amp;B " * count + "Rome"
     for text in (plain, written):
         for offset in {plain.index("Rome"), text.index("Rome")}:
-            example = annotated_example(row_of(text, "Rome", str(offset)), "Rome")
+            (example,) = examples_of([annotated(text, "Rome", str(offset))])
             assert example.meta.left_context == ("R&B " * count).strip()
 
 
 @pytest.mark.parametrize(
-    ("row", "problem"),
+    ("text", "mention", "offset", "problem"),
     [
-        (row_of(None, "Rome", "0"), "there is no text of the document 'd'"),
-        (row_of("Rome", "Rome", "-1"), "offset is -1"),
-        (row_of("Rome", "", "0"), "the mention is empty"),
-        (row_of("Rome", "Rome", "x"), "invalid literal"),
-        (row_of("Paris", "Rome", "0"), "the mention 'Rome' is not at offset 0, nor within 20 characters of it"),
+        (None, "Rome", "0", "there is no text of the document 'Kite'"),
+        ("Rome", "Rome", "-1", "offset is -1"),
+        ("Rome", "", "0", "the mention is empty"),
+        ("Rome", "Rome", "x", "invalid literal for int() with base 10: 'x'"),
+        ("Paris", "Rome", "0", "the mention 'Rome' is not at offset 0, nor within 20 characters of it"),
     ],
 )
-def test_annotations_that_do_not_fit(row: Mapping[str, Any], problem: str) -> None:
-    with pytest.raises(ValueError, match=problem):
-        one(WNED, row)
+def test_annotations_that_do_not_fit(text: str | None, mention: str, offset: str, problem: str) -> None:
+    assert told(annotated(text, mention, offset)) == problem
 
 
 @pytest.mark.parametrize("name", ["../x", "/etc/passwd", "..", ".", "", "a\\b", "a\0b", "a/b"])
 def test_a_document_is_a_file_of_its_folder(name: str) -> None:
     with pytest.raises(ValueError, match="not the name of a file"):
         text_file({"docName": name})
+    if "\0" not in name:  # which XML cannot hold
+        (read,) = reads(WNED, *xml("<mention>Kite</mention><wikiName>K</wikiName>", name=name))
+        assert (
+            told(read) == f"no file beside it can be named for this row (docName is {name!r}, not the name of a file)"
+        )
 
 
 def test_where_the_texts_are() -> None:
-    assert WNED.companion is CWEB.companion is text_file
+    assert WNED.source is CWEB.source
+    assert isinstance(WNED.source, Text)
+    assert WNED.source.companion is text_file
     assert text_file({"docName": "Lu_Ban_(R&B)..x"}) == "RawText/Lu_Ban_(R&B)..x"
 
 
@@ -661,10 +643,10 @@ def test_real_annotations_of_aida(shared: Path) -> None:
     titles = {title_from_url(entity.url or "")[0] for entity in linked}
     assert len(titles) == 5598
     assert "People's Republic of China" in titles
-    row = {"document": "1 EU", "line": 1, "number": 0, "tokens": ["A"], "start": 0, "end": 1}
-    for each in linked:  # YAGO's names, where their escapes are decoded, are the addresses' titles
-        (output,) = one(AIDA, {**row, "entity": each.name, "url": None}).outputs
-        assert output.answer == title_from_url(each.url or "")[0]
+    # YAGO's names, where their escapes are decoded, are the addresses' titles
+    rows = [line for each in linked for line in ("-DOCSTART- (1 EU)", f"A\tB\tA\t{each.name}")]
+    named = records(AIDA, *rows)
+    assert [example.outputs[0].answer for example in named] == [title_from_url(each.url or "")[0] for each in linked]
 
 
 @pytest.mark.shared
@@ -682,22 +664,14 @@ def test_real_annotations_join_tokens(shared: Path) -> None:
         file += [
             f"w{place} NN I-NP {'I-ORG' if place in starts else 'O'}" for place in range(max(starts, default=0) + 9)
         ]
-    whole = parsed(dataset, [line for file in files.values() for line in file])
-    parts = [row for file in files.values() for row in parsed(dataset, file)]
-    assert len(whole) == len(parts) == 34929
-    counts: Counter[str] = Counter()
-    ids = set()
-    for row, other in zip(whole, parts, strict=True):
-        assert (row["document"], row["start"]) == (other["document"], other["start"])
-        try:
-            example = one(dataset, row)
-        except SkipRow as skip:
-            counts[skip.reason] += 1
-            continue
-        assert len(example.input.split()) <= MAX_TOKENS
-        ids.add(example.id)
-        counts[dataset.split_of(example)] += 1
-    assert len(ids) == 27817
+    whole = reads(dataset, *(line for file in files.values() for line in file))
+    assert len(whole) == 34929
+    examples = examples_of(whole)
+    assert examples[18541:] == [example for name in ("testa", "testb") for example in records(dataset, *files[name])]
+    assert all(len(example.input.split()) <= MAX_TOKENS for example in examples)
+    assert len({example.id for example in examples}) == 27817
+    counts = Counter(map(dataset.split_of, examples))
+    counts.update(told(read) for read in whole if isinstance(read, Refused))
     assert counts == {"no-entity": 7112, "train": 18541, "validation": 4791, "test": 4485}
 
 

@@ -55,6 +55,15 @@ def test_a_dataset_of_the_current_folder(folder: Path) -> None:
     assert sys.path.count(str(folder)) == 1
 
 
+def test_the_current_folder_comes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module(folder, "one", 'OURS = dataset("ours")')
+    other = folder / "site" / "somebody"
+    other.mkdir(parents=True)
+    (other / "one.py").write_text(f'{CODE}OURS = dataset("theirs")\n')
+    monkeypatch.syspath_prepend(str(other.parent))
+    assert find_dataset("somebody.one:OURS").name == "ours"
+
+
 def test_a_built_in_dataset_may_be_named_by_its_place(folder: Path) -> None:
     assert find_dataset("kiltetl.transforms.datasets.nq:DATASET") is NQ
 
@@ -87,35 +96,3 @@ def test_what_is_wrong_with_a_name_is_told(folder: Path, name: str, said: str) -
     with pytest.raises(InputError, match=said) as caught:
         find_dataset(name)
     assert str(caught.value).startswith(f"{name}: ")
-
-
-# ---------------------------------------------------------------------------------------------
-# what every dataset says of itself
-
-
-def named(name: str) -> Dataset:
-    return Dataset(name, "QA", lambda row: iter(()), ("train",), "{}", "CC0", "https://example.org")
-
-
-@pytest.mark.parametrize("name", ["a", "9", "nq-open_2", "Mine", "x" * 64])
-def test_a_name_is_the_name_of_a_folder(name: str) -> None:
-    assert named(name).name == name
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["", ".", "..", "a/b", "a\\b", "a.b", "-a", "_a", "a b", "a\n", "é", "x" * 65, "manifests", "Rejects", "anchors"],
-)
-def test_other_names_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="folders are called by its name"):
-        named(name)
-
-
-def test_the_metric_that_a_leaderboard_ranks_by() -> None:
-    assert {name: dataset.leading_metric for name, dataset in DATASETS.items()} == {
-        "fever": "accuracy", "aidayago2": "accuracy", "wned": "accuracy", "cweb": "accuracy", "trex": "accuracy",
-        "structured_zeroshot": "accuracy", "nq": "em", "hotpotqa": "em", "triviaqa": "em", "eli5": "rougel",
-        "wow": "f1", "mkqa": None, "tackbp2010": None,
-    }  # fmt: skip
-    with pytest.raises(ValueError, match="the leading metric 'bleu' is none of accuracy, em, f1, rougel"):
-        Dataset("a", "QA", lambda row: iter(()), ("train",), "{}", "CC0", "https://example.org", leading_metric="bleu")  # type: ignore[arg-type]

@@ -8,10 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from kiltetl.pipelines import knowledge_source, tasks
-from kiltetl.schemas.errors import MalformedRow
-from kiltetl.schemas.records import Evidence, Example
-from kiltetl.transforms.datasets.spec import Dataset, SkipRow
+from kiltetl.schemas.records import Evidence
 from kiltetl.transforms.datasets.tackbp2010 import DATASET, configure, entity_titles
+from tests.support.adapters import one, why
 from tests.support.miniwiki import Page, dump_xml
 
 ENTITIES = ['{"kb_idx": "E1", "title": "Simon &amp; Garfunkel"}', "", '{"kb_idx": 2, "title": "new_York", "text": "…"}']
@@ -25,11 +24,6 @@ WIKI = [
 def row(number: int, label: Any, **changes: Any) -> dict[str, Any]:
     given = {"query_id": f"EL{number}", "label_id": label, "context_left": "We saw", "mention": "them"}
     return given | {"context_right": "in May ."} | changes
-
-
-def one(dataset: Dataset, given: dict[str, Any]) -> Example:
-    (example,) = dataset.read(given)
-    return example
 
 
 def test_titles_of_the_entities() -> None:
@@ -51,14 +45,13 @@ def test_a_label_is_looked_up_whatever_its_type() -> None:
 
 @pytest.mark.parametrize("label", ["E9", "", "NIL", "NIL0042", None, -1])
 def test_unmapped_labels_are_counted(label: Any) -> None:
-    with pytest.raises(SkipRow, match="no-entity"):
-        one(configure({"entities": ENTITIES}), row(1, label))
+    assert why(configure({"entities": ENTITIES}), row(1, label)) == "no-entity"
 
 
 def test_without_entities_the_row_must_name_its_title() -> None:
     assert one(configure({}), row(1, "E1", label_title="R&amp;B")).outputs[0].answer == "R&B"
-    with pytest.raises(MalformedRow, match="--file entities=PATH"):
-        one(DATASET, row(1, "E1"))
+    problem = "the row has no label_title; name the file of the entities with --file entities=PATH"
+    assert why(DATASET, row(1, "E1")) == problem
 
 
 def test_through_the_pipeline(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,6 +54,7 @@ from kiltetl.schemas.reasons import (
 from kiltetl.schemas.records import RawPage
 from kiltetl.transforms.alignment.bleu import THRESHOLD
 from kiltetl.transforms.datasets import DATASETS
+from kiltetl.transforms.datasets.spec import Text
 from kiltetl.transforms.wiki.dump import MalformedPage, pages, read_header
 from tests.support import miniwiki
 
@@ -400,7 +401,8 @@ def test_every_file_is_used() -> None:
     for task in config["task"]:
         patterns += [path for key in ("source", "from_kilt", "evidence") for path in task.get(key, ())]
         patterns += task.get("files", {}).values()
-        patterns += [f"{task['dataset']}/RawText/*"] if DATASETS[task["dataset"]].companion else []
+        source = DATASETS[task["dataset"]].source
+        patterns += [f"{task['dataset']}/RawText/*"] if isinstance(source, Text) and source.companion else []
     used = {path for pattern in patterns for path in FOLDER.glob(pattern)}
     others = {"README.md", "build.toml", "miniwiki.xml", miniwiki.INDEX, miniwiki.SUMS}
     assert {path for path in FOLDER.rglob("*") if path.is_file()} == used | {FOLDER / Path(name) for name in others}

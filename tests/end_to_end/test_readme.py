@@ -1,18 +1,14 @@
 """The README tells the truth: what it shows is what the example build makes and the code says."""
 
-import json
 import re
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
-from kiltetl.pipelines import cli, knowledge_source, tasks
+from kiltetl.pipelines import cli
 from kiltetl.pipelines.config import read_config
-from kiltetl.transforms import datasets
-from kiltetl.transforms.datasets import DATASETS, NAMES
+from kiltetl.transforms.datasets import DATASETS
 from tests.support.checkout import ROOT
-from tests.support.miniwiki import Page, dump_xml
 from tools.readme import README, blocks, replaced
 
 
@@ -25,33 +21,9 @@ def test_every_dataset_says_which_files_it_wants() -> None:
     for name, dataset in DATASETS.items():
         assert "--source" in dataset.usage, name
         assert not re.search(r"[|<>\n]", dataset.usage), f"{name}: this breaks the table"
-        assert (dataset.read_evidence is not None) == ("--evidence" in dataset.usage), name
-        assert all(f"{option}=" in dataset.usage for option in (*(dataset.files or ()), *(dataset.options or ()))), name
-
-
-def test_a_further_dataset_is_one_file_and_one_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file that the README shows, as it stands there, among the others: its rows are mapped."""
-    shown = re.search(r"```python\n(# transforms/datasets/(\w+)\.py\n.*?)```", README.read_text(), re.DOTALL)
-    assert shown
-    code, name = shown.groups()
-    (tmp_path / f"{name}.py").write_text(code)
-    monkeypatch.setattr(datasets, "__path__", [*datasets.__path__, str(tmp_path)])
-    monkeypatch.setattr(tasks, "DATASETS", datasets.load((*(one for one in NAMES if one != name), name)))
-    sentence = "A kite is a tethered craft that is held up by the wind."
-    (tmp_path / "wiki.xml").write_bytes(dump_xml([Page("Kite", f"{sentence} It has a tail.")]))
-    source = str(tmp_path / "ks")
-    assert knowledge_source.main(["--dump", str(tmp_path / "wiki.xml"), "--output", source, "--quiet"]) == 0
-    row = {"id": 1, "q": "What holds up a kite?", "a": "the wind", "page": "Kite", "sentence": sentence}
-    rows = [row, row | {"id": 2, "page": "Zeppelin"}]
-    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    arguments = ["--dataset", name, "--split", "dev", "--source", str(tmp_path / "rows.jsonl"), "--quiet"]
-    assert tasks.main([*arguments, "--knowledge-source", source, "--output", str(tmp_path / "out")]) == 0
-    (found,) = pq.read_table(tmp_path / "out" / name / "validation-00000-of-00001.parquet").to_pylist()
-    assert (found["id"], found["dataset"], found["output"][0]["answer"]) == ("1", name, "the wind")
-    (place,) = found["output"][0]["provenance"]
-    assert (place["title"], place["start_paragraph_id"], place["end_character"]) == ("Kite", 1, len(sentence))
-    (reject,) = pq.read_table(tmp_path / "out" / "rejects" / name / "validation-00000-of-00001.parquet").to_pylist()
-    assert (reject["source_id"], reject["reason"]) == ("2", "page-not-in-knowledge-source")
+        assert (dataset.evidence is not None) == ("--evidence" in dataset.usage), name
+        named = () if dataset.options is None else (*dataset.options.files, *dataset.options.values)
+        assert all(f"{option}=" in dataset.usage for option in named), name
 
 
 def test_every_make_target_that_is_named_exists() -> None:

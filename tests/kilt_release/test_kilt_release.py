@@ -25,10 +25,11 @@ from kiltetl.schemas.records import (
     TaskMeta,
 )
 from kiltetl.transforms.datasets import DATASETS
-from kiltetl.transforms.datasets.spec import SkipRow
+from kiltetl.transforms.datasets.spec import Json, Shape
 from kiltetl.transforms.kilt_release.read import from_kilt
 from kiltetl.transforms.kilt_release.source import kind, released
-from kiltetl.transforms.kilt_release.write import SHAPES, file_name, line_of, to_kilt
+from kiltetl.transforms.kilt_release.write import file_name, line_of, to_kilt
+from tests.support.adapters import one, why
 
 SPAN = {
     "wikipedia_id": "12", "title": "Kite", "start_paragraph_id": 1, "start_character": 0, "end_paragraph_id": 1,
@@ -61,12 +62,58 @@ def output_of(*outputs: dict[str, Any]) -> tuple[Output, ...]:
     ],
 )
 def test_file_names_are_those_of_the_release(dataset: str, split: str, with_output: bool, name: str) -> None:
-    assert file_name(dataset, split, with_output) == name
+    assert file_name(dataset, split, DATASETS[dataset].shape, with_output) == name
 
 
-def test_strict_shapes_are_of_the_eleven_datasets() -> None:
-    assert len(SHAPES) == 11
-    assert set(SHAPES) < set(DATASETS)
+def test_a_table_that_kilt_did_not_release_has_a_name_of_the_same_form() -> None:
+    assert file_name("anchors", "validation") == "anchors-dev-kilt.jsonl"
+    assert file_name("mine", "test", with_output=False) == "mine-test_without_answers-kilt.jsonl"
+
+
+def test_shapes_are_of_the_eleven_datasets() -> None:
+    assert set(DATASETS) - {name for name, dataset in DATASETS.items() if dataset.shape} == {"mkqa", "tackbp2010"}
+
+
+@pytest.mark.parametrize(
+    ("shape", "keys"),
+    [
+        (None, ["start_paragraph_id", "start_character", "end_paragraph_id", "end_character", "bleu_score", "section"]),
+        (
+            Shape(section_first=True),
+            ["section", "start_paragraph_id", "start_character", "end_paragraph_id", "end_character", "bleu_score"],
+        ),
+        (
+            Shape(empty_meta=True),
+            ["start_paragraph_id", "start_character", "end_paragraph_id", "end_character", "bleu_score", "meta",
+             "section"],
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_shape_says_where_the_keys_of_a_span_stand(shape: Shape | None, keys: list[str], strict: bool) -> None:
+    task = from_kilt(record(), "mine", "train")
+    assert list(to_kilt(task, shape, strict)["output"][0]["provenance"][0]) == ["wikipedia_id", "title", *keys]
+
+
+def test_a_shape_says_which_keys_a_strict_record_has() -> None:
+    meta = ProvenanceMeta(annotation_id="5", original_title="Kites")
+    span = Provenance(1.0, 0, 1, 7, 1, meta, None, "Kite", "12")
+    output = Output("Lu Ban", OutputMeta(score=3, entity="Q7"), (span,))
+    train = Task("5", "who", TaskMeta(level="easy", mention="M"), (output,), "mine", "train", "en")
+    shape = Shape(("mention",), output=("score",), span=("annotation_id",), span_in_train=False, has_input=False)
+    whole = to_kilt(train, shape)
+    assert whole["input"] == "who"
+    assert whole["meta"] == {"mention": "M", "level": "easy"}
+    assert whole["output"][0]["meta"] == {"score": 3, "entity": "Q7"}
+    assert whole["output"][0]["provenance"][0]["meta"] == {"annotation_id": 5, "original_title": "Kites"}
+    strict = to_kilt(train, shape, strict=True)
+    assert "input" not in strict
+    assert strict["meta"] == {"mention": "M"}
+    assert strict["output"][0]["meta"] == {"score": 3}
+    assert "meta" not in strict["output"][0]["provenance"][0]
+    dev = to_kilt(replace(train, split="validation"), shape, strict=True)
+    assert dev["output"][0]["provenance"][0]["meta"] == {"annotation_id": 5}
+    assert to_kilt(train, None, strict=True) == to_kilt(train)
 
 
 # --------------------------------------------------------------------------------------------
@@ -93,8 +140,8 @@ def test_every_released_record_comes_back_key_for_key(shared: Path) -> None:
     for dataset, split, line in lines:
         task = from_kilt(json.loads(line), dataset, split)
         expected = json.dumps(json.loads(line))
-        assert line_of(to_kilt(task)).decode() == f"{expected}\n"
-        assert line_of(to_kilt(task, strict=True)).decode() == f"{expected}\n"
+        assert line_of(to_kilt(task, DATASETS[dataset].shape)).decode() == f"{expected}\n"
+        assert line_of(to_kilt(task, DATASETS[dataset].shape, strict=True)).decode() == f"{expected}\n"
         # the files are ASCII, but for one
         assert dataset == "wned" or expected == line
 
@@ -104,11 +151,11 @@ def test_released_records_come_back_from_parquet_but_for_the_width_of_scores(sha
     tasks = [from_kilt(json.loads(line), dataset, split) for dataset, split, line in lines]
     back = list(records_of(Task, table_of(Task, tasks)))
     for given_, found in zip(tasks, back, strict=True):
-        for one, other in zip(given_.output, found.output, strict=True):
-            for span, stored in zip(one.provenance or (), other.provenance or (), strict=True):
+        for ours, other in zip(given_.output, found.output, strict=True):
+            for span, stored in zip(ours.provenance or (), other.provenance or (), strict=True):
                 assert stored.bleu_score == pytest.approx(span.bleu_score, abs=1e-7)
                 assert replace(stored, bleu_score=None) == replace(span, bleu_score=None)
-    again = [from_kilt(to_kilt(task), task.dataset, task.split) for task in back]
+    again = [from_kilt(to_kilt(task, DATASETS[task.dataset].shape), task.dataset, task.split) for task in back]
     assert again == back
 
 
@@ -161,7 +208,7 @@ TASKS = st.builds(
 @settings(max_examples=300, deadline=None)
 @given(TASKS)
 def test_every_row_comes_back_from_its_line(task: Task) -> None:
-    line = line_of(to_kilt(task))
+    line = line_of(to_kilt(task, DATASETS[task.dataset].shape))
     assert line.count(b"\n") == 1
     assert from_kilt(json.loads(line), task.dataset, task.split) == task
 
@@ -175,12 +222,12 @@ def is_without_null(value: Any) -> bool:
 @settings(max_examples=200, deadline=None)
 @given(TASKS)
 def test_strict_records_have_only_keys_of_the_release(task: Task) -> None:
-    full, strict = to_kilt(task), to_kilt(task, strict=True)
+    shape = DATASETS[task.dataset].shape
+    full, strict = to_kilt(task, shape), to_kilt(task, shape, strict=True)
     assert is_without_null(full)
-    if task.dataset not in SHAPES:
+    if shape is None:
         assert strict == full
         return
-    shape = SHAPES[task.dataset]
     assert set(strict) <= {"id", "input", "output", "meta"}
     assert set(strict.get("meta", ())) <= set(shape.record)
     assert strict.get("input") == (task.input or None if shape.has_input else None)
@@ -211,7 +258,7 @@ def test_what_the_release_lacks_keeps_its_name() -> None:
         ("end_paragraph_id", 1), ("end_character", 7), ("bleu_score", 1.0), ("meta", {"original_title": "Kites"}),
         ("section", "Section::::Abstract."),
     ]  # fmt: skip
-    assert to_kilt(task, strict=True) == record(input="who", output=[
+    assert to_kilt(task, Shape(), strict=True) == record(input="who", output=[
         {"answer": "Lu Ban", "provenance": [SPAN | {"bleu_score": 1.0}]}
     ])  # fmt: skip
 
@@ -227,7 +274,7 @@ def test_a_whole_page_is_id_and_title_alone() -> None:
 def test_languages_that_are_not_english_are_told() -> None:
     task = Task("5", "wer", TaskMeta(), (Output("Lu Ban", OutputMeta(), None),), "wow", "train", "de")
     assert to_kilt(task)["language"] == "de"
-    assert "language" not in to_kilt(task, strict=True)
+    assert "language" not in to_kilt(task, Shape(), strict=True)
     mkqa = replace(task, dataset="mkqa", meta=TaskMeta(language="de"))
     assert "language" not in to_kilt(mkqa)  # its meta tells
     assert from_kilt(to_kilt(mkqa), "mkqa", "train").language == "de"
@@ -298,7 +345,7 @@ def test_malformed_records_say_where(row: dict[str, Any], said: str) -> None:
 def evidence_of(**span: Any) -> Evidence:
     dataset = released(DATASETS["nq"], "validation")
     given_ = {key: value for key, value in (SPAN | span).items() if value is not None}
-    (example,) = dataset.read(record(output=[{"answer": "a", "provenance": [given_]}]))
+    example = one(dataset, record(output=[{"answer": "a", "provenance": [given_]}]))
     (evidence,) = example.outputs[0].evidence or ()
     return evidence
 
@@ -331,14 +378,21 @@ def test_a_released_page_is_a_page() -> None:
 
 def test_records_without_output_are_of_the_test_split() -> None:
     row = {"id": "5", "input": "who"}
-    (example,) = released(DATASETS["nq"], "test").read(row)
-    assert example.outputs == ()
-    with pytest.raises(SkipRow, match=NO_ANSWER):
-        list(released(DATASETS["nq"], "validation").read(row))
+    assert one(released(DATASETS["nq"], "test"), row).outputs == ()
+    assert why(released(DATASETS["nq"], "validation"), row) == NO_ANSWER
 
 
 def test_only_triviaqa_has_no_input() -> None:
-    (example,) = released(DATASETS["triviaqa"], "train").read({"id": "5", "output": [{"answer": "a"}]})
-    assert example.input == ""
-    with pytest.raises(MalformedRow, match="there is no input"):
-        list(released(DATASETS["nq"], "train").read({"id": "5", "output": [{"answer": "a"}]}))
+    row = {"id": "5", "output": [{"answer": "a"}]}
+    assert one(released(DATASETS["triviaqa"], "train"), row).input == ""
+    for name in ("nq", "mkqa"):
+        assert why(released(DATASETS[name], "train"), row) == "there is no input"
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_nothing_of_its_own_files_is_left_of_a_released_dataset(name: str) -> None:
+    found = released(DATASETS[name], "train")
+    assert (found.name, found.task, found.splits) == (name, DATASETS[name].task, DATASETS[name].splits)
+    assert (found.source, found.evidence, found.merge, found.split_of) == (Json(), None, None, None)
+    assert (found.options, found.remark, found.ids_of, found.needs_knowledge_source) == (None, None, None, True)
+    assert found.published == replace(DATASETS[name].published, drop={})

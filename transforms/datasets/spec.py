@@ -255,4 +255,6 @@ class Dataset:
             return "it has evidence files, but names no page to map their text onto (needs_knowledge_source)"
         if self.ids_of is not None and (self.needs_knowledge_source or self.ids_of == self.name):
             return f"it cannot take the evidence of {self.ids_of}: only one that names no page takes another's"
+        if self.ids_of is not None and not _NAME.fullmatch(self.ids_of):
+            return f"{self.ids_of!r} is the name of no dataset"
         return None
