@@ -18,8 +18,8 @@ test: .venv/ready-dev ## run the tests
 lint: .venv/ready-dev ## ruff: style and format
 	$(RUN)ruff check . && $(RUN)ruff format --check .
 
-types: .venv/ready-dev ## mypy, strict
-	$(RUN)mypy -p kiltetl
+types: .venv/ready-dev ## mypy, strict, and pyright
+	$(RUN)mypy -p kiltetl && $(RUN)pyright --pythonpath $(RUN)python
 
 bench: .venv/ready-dev ## speed, all rivals in one run
 	$(RUN)python -m tools.bench

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from kiltetl.transforms.datasets.spec import Dataset, SkipRow
     from kiltetl.transforms.jobs.reader import KnowledgeSource, open_knowledge_source, read_siteinfo
     from kiltetl.transforms.metrics.huggingface import KiltMetric, MkqaMetric
+    from kiltetl.transforms.metrics.kilt_scorer import evaluate_kilt
+    from kiltetl.transforms.metrics.mkqa_scorer import evaluate_mkqa
     from kiltetl.transforms.wikitext import parse_page
 
 __version__ = VERSION
@@ -56,6 +58,8 @@ _HOMES: Final = {
     "transforms.datasets.spec": ("Dataset", "SkipRow"),
     "transforms.jobs.reader": ("KnowledgeSource", "open_knowledge_source", "read_siteinfo"),
     "transforms.metrics.huggingface": ("KiltMetric", "MkqaMetric"),
+    "transforms.metrics.kilt_scorer": ("evaluate_kilt",),
+    "transforms.metrics.mkqa_scorer": ("evaluate_mkqa",),
     "transforms.wikitext": ("parse_page",),
 }  # fmt: skip
 
@@ -82,6 +86,8 @@ __all__ = [
     "__version__",
     "best_span",
     "bleu",
+    "evaluate_kilt",
+    "evaluate_mkqa",
     "open_knowledge_source",
     "parse_page",
     "read_siteinfo",

@@ -31,6 +31,7 @@ def launch(
     leaves: Sequence[str],
     workers: int = 1,
     locally: Callable[[], None] | None = None,
+    gone: Sequence[str] = (),
 ) -> bool:
     """Run a graph; False where it was submitted and goes on elsewhere.
 
@@ -41,13 +42,14 @@ def launch(
         leaves: the files that tell of its end.
         workers: processes on this machine.
         locally: another way to do the same on this machine.
+        gone: files that are there until its end, where what it leaves may stand there from before.
     """
     from kiltetl.transforms.beam.runner import beam_options, run, runs_here
 
     options = beam_options(arguments)
     if not runs_here(options):
         run(draw, options)
-        if all(map(exists, leaves)):
+        if all(map(exists, leaves)) and not any(map(exists, gone)):
             return True
         console.say(f"submitted; {' and '.join(leaves)} {'is' if len(leaves) == 1 else 'are'} written when it is done")
         return False

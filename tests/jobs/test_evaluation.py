@@ -8,13 +8,18 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from kiltetl.pipelines.evaluate import dataset_of, language_in, main
+from kiltetl.pipelines.evaluate import main
+from kiltetl.pipelines.evaluate_kilt import dataset_of
+from kiltetl.pipelines.evaluate_mkqa import language_in
 from kiltetl.schemas.records import Output, OutputMeta, Provenance, ProvenanceMeta, Task, TaskMeta
 from kiltetl.transforms.files.shards import ShardWriter
-from kiltetl.transforms.metrics import kilt, mkqa
+from kiltetl.transforms.metrics import mkqa
+from kiltetl.transforms.metrics.kilt_scorer import evaluate_kilt
+from kiltetl.transforms.metrics.thresholds import BEST, PLAIN
 
 
 def write(path: Path, *records: Any) -> str:
@@ -72,7 +77,7 @@ def test_what_is_written(files: dict[str, str], capsys: pytest.CaptureFixture[st
     assert "metric:kilt|mode:official|" in shown
     summary = read(files["output"])
     found = summary["datasets"]["nq"]
-    assert found["metrics"] == kilt.evaluate(GOLDS, GUESSES).metrics
+    assert found["metrics"] == evaluate_kilt(GOLDS, GUESSES).metrics
     assert found["leading_metric"] == "em"
     assert set(found["intervals"]) == set(found["metrics"])
     assert summary["bootstrap"] == {"samples": 50, "seed": 12345, "confidence": 0.95}
@@ -136,7 +141,7 @@ def test_our_parquet_as_gold(files: dict[str, str], tmp_path: Path) -> None:
     with_alias = [r | {"output": [*r["output"], {"answer": "alias"}]} for r in GOLDS]
     found = files | {"gold": str(tmp_path / "tasks")}
     assert run("kilt", *arguments(found), "--quiet") == 0
-    assert read(files["output"])["datasets"]["nq"]["metrics"] == kilt.evaluate(with_alias, GUESSES).metrics
+    assert read(files["output"])["datasets"]["nq"]["metrics"] == evaluate_kilt(with_alias, GUESSES).metrics
     # null offsets are no keys: no record is ranked by paragraph
     assert run("kilt", *arguments(found), "--quiet", "--rank-keys", "wikipedia_id,start_paragraph_id") == 0
     assert read(files["output"])["datasets"]["nq"]["metrics"]["Rprec"] == 0.0
@@ -165,11 +170,62 @@ def test_a_folder_gives_the_leaderboard(tmp_path: Path, capsys: pytest.CaptureFi
     assert list(read(tmp_path)["datasets"]) == ["fever", "nq", "wow"]
 
 
+def test_of_several_splits_in_a_folder_dev_is_taken_then_test_then_train(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By released names and by those of our tables; each split's figures tell which one it was."""
+    answers = {"dev": "X", "test": "x y", "train": "z"}  # the prediction x: EM 1, F1 2/3, nothing
+    guesses = write(tmp_path / "guess.jsonl", guess(1, "x"))
+    ours = {"dev": "validation", "test": "test", "train": "train"}
+    for number, (splits, taken) in enumerate(
+        [(("train", "test", "dev"), "dev"), (("train", "test"), "test"), (("train", "dev"), "dev")]
+    ):
+        for name in ("nq-{}-kilt.jsonl", "nq/{}-00000-of-00001.jsonl"):
+            folder = tmp_path / str(number) / name[:3]
+            for split in splits:
+                write(folder / name.format(ours[split] if "/" in name else split), gold(1, answers[split]))
+            output = ["--output", str(folder / "out")]
+            assert run("kilt", "--gold", str(folder), "--predictions", guesses, *output) == 0
+            assert f"nq: the {taken} split is taken; name the files to take another\n" in capsys.readouterr().out
+            found = read(folder / "out")["datasets"]["nq"]["metrics"]
+            assert (found["em"], round(found["f1"], 4)) == {"dev": (1.0, 1.0), "test": (0.0, 0.6667)}[taken]
+    only = ["--gold", str(tmp_path / "2" / "nq-" / "nq-train-kilt.jsonl"), "--predictions", guesses]
+    assert run("kilt", *only) == 0
+    assert "split is taken" not in capsys.readouterr().out
+
+
+def test_what_an_evaluation_wrote_is_no_prediction(tmp_path: Path) -> None:
+    """Results go into the folder of the predictions, and the evaluation is run again."""
+    gold_file = write(tmp_path / "nq-dev-kilt.jsonl", *GOLDS)
+    for number in range(2):
+        write(tmp_path / "p" / f"part-{number}.jsonl", *GUESSES[number::2])
+    given = ["--gold", gold_file, "--predictions", str(tmp_path / "p"), "--output", str(tmp_path / "p"), "--quiet"]
+    assert run("kilt", *given) == 0
+    first = read(tmp_path / "p")
+    assert (tmp_path / "p" / "per_example.parquet").exists()
+    assert run("kilt", *given) == 0
+    assert read(tmp_path / "p") == first
+    only_results = tmp_path / "p" / "per_example.parquet"
+    for path in (tmp_path / "p").glob("part-*"):
+        path.unlink()
+    assert only_results.exists()
+    assert run("kilt", *given) == 2
+
+
+def test_intervals_are_the_percentiles_of_the_samples(files: dict[str, str]) -> None:
+    assert run("kilt", *arguments(files), "--bootstrap", "40", "--seed", "9", "--quiet") == 0
+    found = read(files["output"])["datasets"]["nq"]["intervals"]["em"]
+    random = np.random.default_rng(9)
+    right = np.array([1, 0, 0])  # of examples 1, 2 and 3
+    drawn = [right[random.integers(0, 3, 3)].mean() for _ in range(40)]
+    assert found == pytest.approx([*np.percentile(drawn, [2.5, 97.5])])
+
+
 def test_two_systems_are_compared(files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = write(tmp_path / "other.jsonl", *(guess(id, "x") for id in (1, 2, 3)))
     assert run("kilt", *arguments(files), "--compare", other, "--seed", "3") == 0
     compared = read(files["output"])["datasets"]["nq"]["comparison"]["f1"]
-    ours, theirs = (kilt.evaluate(GOLDS, g).metrics["f1"] for g in (GUESSES, [guess(i, "x") for i in (1, 2, 3)]))
+    ours, theirs = (evaluate_kilt(GOLDS, g).metrics["f1"] for g in (GUESSES, [guess(i, "x") for i in (1, 2, 3)]))
     assert (compared["other"], compared["difference"]) == (pytest.approx(theirs), pytest.approx(ours - theirs))
     assert 0 < compared["p_value"] <= 1
     assert "difference" in capsys.readouterr().out
@@ -344,7 +400,7 @@ def test_mkqa_writes_the_same_kinds_of_files(mkqa_files: dict[str, str], capsys:
     assert "over 3 of 26 languages; missing: ar, da, de" in shown.err
     summary = read(mkqa_files["output"])
     assert list(summary["languages"]) == ["en", "no", "zh_cn"]
-    assert set(summary["languages"]["no"]["metrics"]) == {*mkqa.BEST, *mkqa.PLAIN}
+    assert set(summary["languages"]["no"]["metrics"]) == {*BEST, *PLAIN}
     assert len(summary["macro_average"]["missing"]) == 23
     rows = pq.read_table(Path(mkqa_files["output"]) / "per_example.parquet").to_pylist()
     assert len(rows) == 3 * 40
@@ -416,7 +472,7 @@ def test_kilt_on_beam_gives_the_same_files(tmp_path: Path, monkeypatch: pytest.M
         assert status == 0
     _same_files(tmp_path / "here", tmp_path / "beam")
     found = read(tmp_path / "beam")["datasets"]["nq"]
-    assert found["metrics"] == kilt.evaluate(golds, systems[0]).metrics
+    assert found["metrics"] == evaluate_kilt(golds, systems[0]).metrics
     assert found["extra_ids"] == ["extra0", "extra1", "extra2"]
 
 
@@ -460,4 +516,4 @@ def test_200_000_records_without_evidence_take_seconds() -> None:
     """The join of ids is linear; the released one takes seconds for 20,000."""
     golds = ({"id": i, "output": [{"answer": "x"}]} for i in range(200_000))
     guesses = ({"id": i, "output": [{"answer": "x"}]} for i in reversed(range(200_000)))
-    assert kilt.evaluate(golds, guesses).metrics["em"] == 1.0
+    assert evaluate_kilt(golds, guesses).metrics["em"] == 1.0

@@ -295,6 +295,42 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
 
 
+@pytest.mark.parametrize(
+    ("size", "starts"),
+    [
+        (1000, [0]),
+        (1500, [0]),  # half a part more is no part of its own
+        (1501, [0, 1000]),
+        (2500, [0, 1000]),
+        (2501, [0, 1000, 2000]),
+        (3000, [0, 1000, 2000]),
+    ],
+)
+def test_parts_are_cut_without_a_tiny_last_one(tmp_path: Path, size: int, starts: list[int]) -> None:
+    bare = len(dump_xml([Page("A", "")], namespaces=None))
+    dump = tmp_path / "d.xml"
+    dump.write_bytes(dump_xml([Page("A", "x" * (size - bare))], namespaces=None))
+    assert dump.stat().st_size == size
+    parts = stages.plan_parts(expand([str(dump)]), 1000)
+    assert [(part.number, part.start, part.end) for part in parts] == [
+        (number, start, end) for number, (start, end) in enumerate(zip(starts, [*starts[1:], size], strict=True))
+    ]
+    assert all(part.splits and part.limit is None for part in parts)
+    (head,) = stages.plan_parts(expand([str(dump)]), 1000, limit_pages=1)
+    assert (head.start, head.end, head.splits, head.limit) == (0, size, False, 1)
+
+
+def test_parts_of_several_files_are_numbered_through(tmp_path: Path) -> None:
+    for name in ("a.xml", "b.xml"):
+        (tmp_path / name).write_bytes(dump_xml([Page("A", "x" * 2000)], namespaces=None))
+    (tmp_path / "c.xml.gz").write_bytes(gzip.compress(dump_xml([Page("A", "x" * 2000)], namespaces=None)))
+    parts = stages.plan_parts(expand([str(tmp_path / "*")]), 1300)
+    assert [(part.number, Path(part.path).name, part.start, part.splits) for part in parts] == [
+        (0, "a.xml", 0, True), (1, "a.xml", 1300, True), (2, "b.xml", 0, True), (3, "b.xml", 1300, True),
+        (4, "c.xml.gz", 0, False),
+    ]  # fmt: skip
+
+
 def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
     pages = [Page(f"Page {i}", noise(i, 10_000)) for i in range(600)]
     dump = write(tmp_path / "d.xml.bz2", pages, per_stream=20)

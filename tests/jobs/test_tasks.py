@@ -27,6 +27,8 @@ from kiltetl.schemas.records import Evidence, Example, ExampleOutput, Reject, Ta
 from kiltetl.transforms.alignment.tokens import tokens
 from kiltetl.transforms.datasets import DATASETS
 from kiltetl.transforms.datasets.spec import Dataset
+from kiltetl.transforms.files.paths import FileInfo
+from kiltetl.transforms.jobs import examples
 from kiltetl.transforms.jobs import knowledge_source as stages
 from tests.support.adapters import FOLDER, NOT_RELEASED, RENAMED
 from tests.support.miniwiki import Page, dump_xml
@@ -183,6 +185,23 @@ def test_a_train_split_keeps_every_answer(tmp_path: Path, source: Path) -> None:
     weak = {row["id"]: row["output"][0] for row in rows(tmp_path / "weak" / "hotpotqa", "train")}
     assert weak["h3"]["provenance"][0]["bleu_score"] < 0.5
     assert weak["h3"]["meta"]["unmapped_reason"] is None
+
+
+@pytest.mark.parametrize(
+    ("number", "split", "reasons"),
+    [
+        (3, "train", "bleu-below-threshold 1"),  # the record is there, bare
+        (4, "dev", "page-not-in-knowledge-source 1"),  # the first of two facts
+        (1, "dev", None),
+    ],
+)
+def test_a_run_that_maps_nothing_warns_and_says_why(
+    tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str], number: int, split: str, reasons: str | None
+) -> None:
+    run("hotpotqa", split, write_json(tmp_path / "r.json", ROWS[number - 1 : number]), source, tmp_path / "out")
+    name = {"dev": "validation"}.get(split, split)
+    warning = f"warning: hotpotqa/{name}: not one example could be mapped ({reasons})\n"
+    assert capsys.readouterr().err == ("" if reasons is None else warning)
 
 
 def test_same_bytes_with_one_or_several_workers_and_files(tmp_path: Path, source: Path) -> None:
@@ -497,6 +516,39 @@ def test_relations_of_too_few_facts_in_all_files_are_left_out(
 
     run("trex", "train", files, source, tmp_path / "none")
     assert "trex/train: not one example could be mapped (rare-relation 4)" in capsys.readouterr().err
+
+
+def test_several_buckets_hold_what_one_holds(tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Examples of one key meet in one bucket, whatever file they come from, and every bucket has its share."""
+    files = []
+    for number in range(3):
+        facts = [("S" * (n + 1), "P61", f"Object {number}") for n in range(number, 24, 2)]
+        files.append(write_json(tmp_path / f"{number}.json", [document("Kite", *facts)]))
+    rule = ["--option", "min-facts=1", "--option", "held-out=0"]
+    whole = run("trex", "train", files, source, tmp_path / "one", *rule)
+    size = sum(path.stat().st_size for path in files)
+    monkeypatch.setattr(examples, "BUCKET_BYTES", -(-size // 4))
+    parts = run("trex", "train", files, source, tmp_path / "four", *rule)
+    assert [file["name"] for file in parts["files"]] == [f"train-{n:05d}-of-00004.parquet" for n in range(4)]
+    assert all(file["rows"] for file in parts["files"])
+    assert {name: parts[name] for name in ("counters", "sets", "skipped", "skipped_merging", "bleu")} == {
+        name: whole[name] for name in ("counters", "sets", "skipped", "skipped_merging", "bleu")
+    }
+    one, four = ({row["id"]: row for row in rows(tmp_path / name / "trex", "train")} for name in ("one", "four"))
+    assert four == one
+    assert len(one) == 24
+    # those of the second file are those of the first and third less one
+    assert sorted(len(row["output"]) for row in one.values()) == [1] * 13 + [2] * 11
+
+
+def test_the_number_of_buckets_is_that_of_the_bytes() -> None:
+    def count(*sizes: int) -> int:
+        return examples.bucket_count([FileInfo(f"{number}.jsonl", size) for number, size in enumerate(sizes)])
+
+    most = 64 << 20
+    assert [count(), count(0), count(1), count(most), count(most, 1), count(most, most), count(most, most, 1)] == [
+        1, 1, 1, 1, 2, 2, 3,
+    ]  # fmt: skip
 
 
 def test_relations_are_divided_by_all_files(tmp_path: Path, source: Path) -> None:

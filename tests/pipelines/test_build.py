@@ -65,6 +65,11 @@ def test_false_is_nothing_and_workers_are_for_all(tmp_path: Path) -> None:
     assert (found.overwrite, one.keep_weak, found.workers, one.workers) == (False, False, 2, 2)
 
 
+def test_workers_of_a_table_are_taken_before_those_for_all(tmp_path: Path) -> None:
+    found, one = settings(config(tmp_path, "workers = 4", "workers = 5", 'output = "out"\nworkers = 2\n'))
+    assert (found.workers, one.workers) == (4, 5)
+
+
 def test_paths_in_the_folder_where_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config(tmp_path)
     (tmp_path / "-b.toml").write_text(f'output = "-o"\n[knowledge_source]\ndump = ["-d.bz2"]\n[[task]]\n{TASK}')
