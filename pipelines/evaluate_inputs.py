@@ -59,6 +59,7 @@ class Benchmark(Protocol):
 
     def plan(self, settings: Settings, places: Sequence[tuple[str, str]], console: Console) -> Plan:
         """What is given for it; ``places`` are (option, path) of each system's predictions."""
+        ...
 
 
 def find(path: str) -> list[FileInfo]:

@@ -42,9 +42,11 @@ class Scorer(Protocol[Part, Whole]):
     @property
     def strict(self) -> bool:
         """Whether the figures are sensible where the official ones are odd."""
+        ...
 
     def about(self, name: str) -> str:
         """How a message on the predictions for a name begins, where files do not tell names apart."""
+        ...
 
     def read_gold(
         self, record: Any, number: int, names: Collection[str]
@@ -54,14 +56,17 @@ class Scorer(Protocol[Part, Whole]):
         A record that says no name has the one that there is. MalformedRecord, which names the record by its
         id or by its number, from 1, where it breaks the format.
         """
+        ...
 
     def read_prediction(self, record: Any, number: int) -> tuple[str, Said, Sequence[str]]:
         """(id, what is said, what is to be noted) of a prediction; the same errors."""
+        ...
 
     def score_one(
         self, name: str, gold: Said, prediction: Said, gold_position: int, position: int
     ) -> tuple[Any, Sequence[str]]:
         """What one prediction scores, a ``score``, and what is to be noted. Positions are those in the files."""
+        ...
 
     def gather(self, name: str, rows: Sequence[Any], notes: Mapping[str, int], extra: Sequence[str]) -> Part:
         """What the predictions for a name score.
@@ -71,9 +76,11 @@ class Scorer(Protocol[Part, Whole]):
             notes: how often something was noted, by text.
             extra: ids of predictions that were left out.
         """
+        ...
 
     def evaluation(self, parts: Mapping[str, Part]) -> Whole:
         """What a system scores."""
+        ...
 
     def summary(self, ours: Whole, other: Whole | None, number: int, seed: int) -> dict[str, Any]:
         """The content of ``metrics.json``.
@@ -82,12 +89,15 @@ class Scorer(Protocol[Part, Whole]):
             ours, other: a system and another to compare it with.
             number, seed: samples of the bootstrap, none at 0.
         """
+        ...
 
     def schema(self) -> pa.Schema:
         """The columns of the table of all predictions."""
+        ...
 
     def tables(self, evaluation: Whole) -> Iterator[pa.Table]:
         """The table of all predictions, by name and in the order of the gold file, in pieces of ``GROUP`` rows."""
+        ...
 
 
 # --------------------------------------------------------------------------------------------
