@@ -103,21 +103,22 @@ def _without_nulls(value: Any) -> Any:
 def outcome(output: Path) -> str:
     """What a build leaves, with the rows of the example."""
 
-    def rows(folder: str, pattern: str) -> str:
-        return f"{sum(pq.read_metadata(path).num_rows for path in (output / folder).glob(pattern)):,}"
+    def rows(*patterns: str) -> str:
+        return f"{sum(pq.read_metadata(path).num_rows for one in patterns for path in output.glob(one)):,}"
 
     return table(
-        ("below `out/`", "a row is", "here"),
+        ("below `out/`", "a row is", "rows in the example"),
         [
             ("`knowledge_source/paragraphs-*.parquet`", "a title, heading, paragraph or list item, with its links",
-             rows("knowledge_source", "paragraphs-*")),
+             rows("knowledge_source/paragraphs-*")),
             ("`knowledge_source/pages-*.parquet`", "an article: categories, revision, number of rows",
-             rows("knowledge_source", "pages-*")),
+             rows("knowledge_source/pages-*")),
             ("`knowledge_source/titles-*.parquet`", "a title or redirect, and the page it leads to",
-             rows("knowledge_source", "titles-*")),
-            ("`tasks/NAME/SPLIT-*.parquet`", "a record: input, answers, provenance", rows("tasks", "[!r]*/*.parquet")),
+             rows("knowledge_source/titles-*")),
+            ("`tasks/NAME/SPLIT-*.parquet`", "a record: input, answers, provenance",
+             rows(*(f"tasks/{name}/*.parquet" for name in DATASETS))),
             ("`rejects` of both", "what could not be used, and why",
-             f"{int(rows('knowledge_source', 'rejects-*')) + int(rows('tasks', 'rejects/*/*.parquet')):,}"),
+             rows("knowledge_source/rejects-*", "tasks/rejects/*/*.parquet")),
             ("`manifest.json`, `tasks/manifests/`", "what was read, with which parameters, and all counts", ""),
             ("`report.html`, `report.json`", "your counts beside the published ones", ""),
         ],

@@ -14,6 +14,7 @@ from kiltetl.pipelines import cli
 from kiltetl.pipelines.config import plan_of, read_config
 from kiltetl.transforms.datasets import DATASETS
 from tests.support.checkout import ROOT
+from tools import picture
 from tools.readme import MARK, PAGES, blocks, build_example, replaced
 
 WRITTEN = (*PAGES, ROOT / "CHANGELOG.md", ROOT / "examples" / "README.md")  # with those that have no made parts
@@ -204,7 +205,13 @@ def test_the_front_page_is_two_screens() -> None:
 
 
 def test_the_picture_fits_a_front_page() -> None:
-    picture = (ROOT / "docs" / "report.png").read_bytes()
-    assert picture.startswith(b"\x89PNG\r\n\x1a\n")
-    assert struct.unpack(">I", picture[16:20]) == (900,)
-    assert len(picture) < 150_000
+    drawn = picture.PICTURE.read_bytes()
+    assert drawn.startswith(b"\x89PNG\r\n\x1a\n")
+    assert struct.unpack(">I", drawn[16:20]) == (900,)
+    assert len(drawn) < 150_000
+
+
+def test_the_picture_needs_a_browser(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(picture, "which", lambda name: None)
+    assert picture.main() == 2
+    assert capsys.readouterr().err.endswith("google-chrome is installed: apt install chromium\n")
