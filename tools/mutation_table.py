@@ -222,8 +222,8 @@ _JOBS: Final[tuple[tuple[str, str, Lines], ...]] = (
          "if job.sample < 1 and stable_share(number) >= job.sample * 0.9:"),
     )),
     ("transforms/entity_links.py", "tests/jobs/test_entity_links.py -k 'split or record'", (
-        ('return "validation" if stable_share(f"page {page_id}", seed) < dev_share else "train"',
-         'return "validation" if stable_share(f"page {page_id}", seed) < dev_share / 2 else "train"'),
+        ('return VALIDATION if stable_share(f"page {page_id}", seed) < dev_share else TRAIN',
+         'return VALIDATION if stable_share(f"page {page_id}", seed) < dev_share / 2 else TRAIN'),
     )),
     ("transforms/datasets/mentions.py", "tests/datasets/test_entity_linking.py", (
         ("kept = min(before, max(room // 2, room - after))", "kept = min(before, room // 2)"),

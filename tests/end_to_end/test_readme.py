@@ -14,8 +14,9 @@ from kiltetl.pipelines import cli
 from kiltetl.pipelines.config import plan_of, read_config
 from kiltetl.transforms.datasets import DATASETS
 from tests.support.checkout import ROOT
+from tests.support.example_build import ExampleBuild
 from tools import picture
-from tools.readme import MARK, PAGES, blocks, build_example, replaced
+from tools.readme import MARK, PAGES, blocks, replaced
 
 WRITTEN = (*PAGES, ROOT / "CHANGELOG.md", ROOT / "examples" / "README.md")  # with those that have no made parts
 ONE = re.compile(r"^kiltetl (.*)$", re.MULTILINE)
@@ -29,11 +30,10 @@ def named(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
-@pytest.fixture(scope="session")
-def example(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+@pytest.fixture
+def example(example_build: ExampleBuild) -> tuple[Path, str]:
     """A folder with the example build in ``out``, and what the build printed."""
-    folder = tmp_path_factory.mktemp("example")
-    return folder, build_example(folder / "out")
+    return example_build.output.parent, example_build.printed
 
 
 @cache
