@@ -18,6 +18,7 @@ evidence set       the evidence that *together* supports one answer
 span               where the text of an evidence was found in a page
 provenance         a span as the published record carries it
 reject             what could not be used, and why
+reason             why it could not: a constant of kiltetl.schemas.reasons
 job                what one command makes of its input, planned: files, parameters, parts
 part               the share of a job's input that is worked on, and done again, as one
 bucket             a part made by a hash, of what belongs together but stands apart
