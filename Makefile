@@ -4,7 +4,7 @@ PYTHON ?= python3
 CONFIG ?= examples/build.toml
 RUN = .venv/bin/
 
-.PHONY: help build test lint types bench bench-scale fuzz dataflow clean
+.PHONY: help build test lint types bench bench-scale fuzz mutation picture dataflow clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -29,6 +29,12 @@ bench-scale: .venv/ready-dev ## memory on 0.2 and 2 GB of XML
 
 fuzz: .venv/ready-dev ## 50,000 random pages through the page parser
 	$(RUN)python -m tools.fuzz_wikitext --pages 50000
+
+mutation: .venv/ready-dev ## change single lines: a test has to notice each
+	$(RUN)python -m tools.mutation $(ARGS)
+
+picture: .venv/ready-dev ## the picture of the report on the front page; needs Chromium
+	$(RUN)python -m tools.picture
 
 dataflow: .venv/ready-gcp ## submit CONFIG to Dataflow: PROJECT= REGION= BUCKET= CONFIG=
 	$(RUN)kiltetl build "$(CONFIG)" -- --runner=DataflowRunner --project=$(PROJECT) --region=$(REGION) --temp_location=gs://$(BUCKET)/temp --setup_file=./setup.py $(ARGS)

@@ -9,6 +9,9 @@ predictions to the official figures, without a file or a graph:
 >>> span = kiltetl.best_span(texts, "a kite is a toy .")
 >>> texts[span.paragraph_id][span.start_character : span.end_character], span.bleu_score
 ('A kite is a toy.', 1.0)
+>>> gold = [{"id": "1", "output": [{"answer": "kite", "provenance": [{"wikipedia_id": "12"}]}]}]
+>>> kiltetl.evaluate_kilt(gold, gold).metrics["Rprec"]
+1.0
 >>> sorted(kiltetl.DATASETS)[:3]
 ['aidayago2', 'cweb', 'eli5']
 

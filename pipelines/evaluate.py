@@ -14,7 +14,7 @@ from kiltetl.pipelines.launch import check_beam_options, launch
 from kiltetl.schemas.errors import EvaluationError, InputError
 from kiltetl.transforms.files.paths import FileInfo, check_filesystem, join
 from kiltetl.transforms.files.progress import watched
-from kiltetl.transforms.files.streams import read_json, write_json
+from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.evaluation import METRICS, PAGE, PER_EXAMPLE, EvaluationJob, Source, evaluate_here, publish
 from kiltetl.transforms.metrics.bootstrap import SEED
 from kiltetl.transforms.reports.scores import DISPLAYS
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 BENCHMARKS: Final[Mapping[str, Benchmark]] = {"kilt": Kilt(), "mkqa": Mkqa()}
 _SAMPLES = 1000
-_BEGUN = "begun.json"  # goes with the staging folder, when a graph has ended that may run elsewhere
 
 _USAGE = """\
 usage: kiltetl evaluate kilt|mkqa --gold PATH --predictions PATH [options] [-- BEAM OPTIONS]
@@ -110,10 +109,8 @@ def _score_here(job: EvaluationJob, settings: Settings, console: Console) -> lis
 
 def _score_on_beam(job: EvaluationJob, settings: Settings, console: Console) -> dict[str, Any] | None:
     path = join(settings.output or "", METRICS)
-    begun = job.staging.path(_BEGUN)
-    write_json(begun, {})
     draw = partial(build, job=job)
-    if not launch(draw, settings.beam or (), console, _progress(settings), _size(job), [path], gone=[begun]):
+    if not launch(draw, job.staging, settings.beam or (), console, _progress(settings), _size(job), [path]):
         return None
     summary: dict[str, Any] = read_json(path)
     return summary

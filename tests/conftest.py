@@ -1,13 +1,14 @@
 """What all tests share."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from kiltetl.pipelines import build
-from kiltetl.transforms.files.locks import fcntl
 from tests.support.checkout import ROOT
+from tests.support.example_build import ExampleBuild
+from tests.support.sharing import Once
 
 
 @pytest.fixture(scope="session")
@@ -23,14 +24,33 @@ def shared() -> Path:
 
 
 @pytest.fixture(scope="session")
-def example_build(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What ``kiltetl build examples/build.toml`` writes, made once for all processes of a run; to be read only."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "example-build"
-    folder.mkdir(exist_ok=True)
-    with open(folder / "lock", "a") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "out" / "report.json").exists():
-            given = [str(ROOT / "examples" / "build.toml"), "--output", str(folder / "out"), "--quiet"]
-            assert build.main(given) == 0
-    return folder / "out"
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    return Once(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def real_source(shared: Path, once: Once) -> Callable[[str], Path]:
+    """The knowledge source of a real dump, by the dump's name; to be read alone."""
+    from kiltetl.pipelines import knowledge_source
+
+    def build(name: str) -> Path:
+        dump = shared / "data" / "dumps" / name
+
+        def make(folder: Path) -> None:
+            assert knowledge_source.main(["--dump", str(dump), "--output", str(folder), "--quiet"]) == 0
+
+        return once(name, make)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def example_build(once: Once) -> ExampleBuild:
+    """The build of the examples; to be read alone."""
+    from tools.readme import build_example
+
+    def make(folder: Path) -> None:
+        (folder / "printed.txt").write_text(build_example(folder / "out"), "utf-8")
+
+    folder = once("example-build", make)
+    return ExampleBuild(folder / "out", (folder / "printed.txt").read_text("utf-8"))

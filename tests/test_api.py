@@ -17,6 +17,7 @@ import kiltetl
 from kiltetl.schemas import VERSION
 from kiltetl.transforms.alignment.tokens import tokens
 from tests.support.checkout import ENVIRONMENT, ROOT
+from tests.support.example_build import ExampleBuild
 
 NAMES = [name for name in kiltetl.__all__ if name != "__version__"]
 ERRORS = [name for name in NAMES if inspect.isclass(getattr(kiltetl, name)) and name.endswith(
@@ -68,9 +69,11 @@ def test_every_name_is_documented(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["kiltetl", *(name for name in NAMES if name not in (*ERRORS, "DATASETS"))])
-def test_every_example_runs(name: str, example_build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_example_runs(
+    name: str, example_build: ExampleBuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    (tmp_path / "out").symlink_to(example_build)
+    (tmp_path / "out").symlink_to(example_build.output)
     monkeypatch.chdir(tmp_path)
     found: Any = kiltetl if name == "kiltetl" else getattr(kiltetl, name)
     module = sys.modules[found.__module__] if name != "kiltetl" else kiltetl

@@ -288,3 +288,27 @@ def test_every_module_imports_without_a_deprecation() -> None:
         """)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+# --------------------------------------------------------------------------------------------
+# tests
+
+
+def test_tests_mirror_the_packages() -> None:
+    packages = {path.parent.name for path in (ROOT / "transforms").glob("*/__init__.py")}
+    folders = {path.parent.name for path in (ROOT / "tests").glob("*/__init__.py")}
+    assert folders - packages == {"end_to_end", "pipelines", "schemas", "support", "tools"}
+    assert packages <= folders
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_tests_import_no_test(path: Path) -> None:
+    """What several of them need stands in tests/support."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        for name in names:
+            assert not within(name, ("tests",)) or within(name, ("tests.support",)), name

@@ -67,3 +67,7 @@ def test_of_equally_close_examples_the_first_by_id_and_evidence_stay() -> None:
     evens = [(0.5, f"{number:02d}", "e") for number in range(0, 30, 2)]
     odds = [(0.625, f"{number:02d}", "e") for number in range(1, 8, 2)]
     assert found == [(0.5, "00", "d"), *evens, *odds]
+    quality = Quality()
+    for number in range(30):
+        quality.show(f"{number:02d}", "T", 0.5, f"{99 - number}", "s")
+    assert [one["id"] for one in quality.nearest] == [f"{number:02d}" for number in range(NEAREST)]

@@ -172,6 +172,19 @@ def test_of_equal_windows_the_one_of_fewest_tokens_then_the_first() -> None:
     assert (best.lengths.tolist(), best.starts.tolist()) == ([10], [1])
 
 
+def test_matches_of_all_but_the_highest_order_are_not_the_whole() -> None:
+    """Every 3-gram of the evidence, as often as it has it, but one of its five 4-grams is another."""
+    other, same = "a b q a b p a b", "a b p a b q a b"
+    assert best_span([other], same) == Span(0, 0, 15, pytest.approx((4 / 5) ** 0.25, abs=1e-12))
+    assert best_span([other, same], same) == Span(1, 0, 15, 1.0)
+
+
+def test_a_released_score_does_not_rise_for_a_short_span() -> None:
+    page = tokenize_page(["a b c d x f g h"])
+    score = pytest.approx((7 / 8 * 5 / 7 * 3 / 6 * 1 / 5) ** 0.25, abs=1e-12)
+    assert best_spans(page, ["a b c d e f g h"], "released") == [Span(0, 0, 15, score)]
+
+
 @pytest.mark.parametrize(("language", "score"), [("en", None), ("zh", 0.5115), ("zh_cn", 0.5115), ("ja", 0.5115)])
 def test_languages_without_spaces(language: str, score: float | None) -> None:
     expected = None if score is None else (0, "这是一个苹果", score)

@@ -13,6 +13,7 @@ import pytest
 from kiltetl.pipelines import anchors, annotations, knowledge_source, tasks
 from kiltetl.transforms.jobs import staging as protocol
 from tests.support.checkout import ROOT
+from tests.support.example_build import ExampleBuild
 
 DUMP = ROOT / "examples" / "miniwiki-20190801-pages-articles-multistream.xml.bz2"
 LOOSE = ["--max-reject-share", "0.5", "--quiet"]
@@ -62,10 +63,14 @@ KINDS: dict[str, Callable[[Path, Path], int]] = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_next_run_finishes(
-    kind: str, example_build: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kind: str,
+    example_build: ExampleBuild,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     run = KINDS[kind]
-    assert run(example_build, tmp_path / "lived") == 0, capsys.readouterr().err
+    assert run(example_build.output, tmp_path / "lived") == 0, capsys.readouterr().err
     real, moved = protocol.move, []
 
     def die(source: str, target: str) -> None:
@@ -75,7 +80,7 @@ def test_the_next_run_finishes(
         real(source, target)
 
     monkeypatch.setattr(protocol, "move", die)
-    first = run(example_build, tmp_path / "died")
+    first = run(example_build.output, tmp_path / "died")
     monkeypatch.undo()
     if kind == "candidates":  # one file, then its manifest
         assert first == 0
@@ -83,5 +88,5 @@ def test_the_next_run_finishes(
         assert first == 1
         assert "the machine died" in capsys.readouterr().err
         assert [Path(path).exists() for path in moved] == [True]
-    assert run(example_build, tmp_path / "died") == 0
+    assert run(example_build.output, tmp_path / "died") == 0
     assert content(tmp_path / "died") == content(tmp_path / "lived")

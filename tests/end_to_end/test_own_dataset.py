@@ -80,7 +80,7 @@ def run(folder: Path, command: str, *more: str) -> str:
 @pytest.fixture(scope="module")
 def mapped(folder: Path) -> Path:
     tasks, _ = contributing()[2]
-    run(folder, tasks, "--workers", "2")
+    assert run(folder, tasks, "--workers", "2").endswith("\nshards in tasks/mine\n")
     return folder / "tasks"
 
 

@@ -396,6 +396,14 @@ def test_mkqa_gets_the_provenance_of_natural_questions(nq: Path, questions: Path
     assert manifest["knowledge_source"] == nq_manifest["knowledge_source"]
 
 
+def test_what_was_borrowed_is_told(
+    nq: Path, questions: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["--dataset", "mkqa", "--split", "dev", "--source", str(questions), "--output", str(tmp_path)]
+    assert tasks.main([*arguments, "--mkqa-provenance", str(nq)]) == 0
+    assert "\nprovenance of nq: mapped 52, no-evidence 26, " in capsys.readouterr().out
+
+
 def test_exported_mkqa_comes_back_as_it_was(nq: Path, questions: Path, source: Path, tmp_path: Path) -> None:
     """With the evidence that some records borrowed, and the others, which have none in dev either."""
     for name, options in (("plain", ()), ("borrowed", ("--mkqa-provenance", nq))):

@@ -95,6 +95,15 @@ def test_a_shape_says_where_the_keys_of_a_span_stand(shape: Shape | None, keys: 
     assert list(to_kilt(task, shape, strict)["output"][0]["provenance"][0]) == ["wikipedia_id", "title", *keys]
 
 
+@pytest.mark.parametrize("shape", [None, Shape(), Shape(section_first=True), Shape(empty_meta=True)])
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_keys_of_a_passage_stand_as_the_campaign_has_them(shape: Shape | None, strict: bool) -> None:
+    passage = Provenance(None, None, 2, None, 1, ProvenanceMeta(), "Section::::Abstract.", "Kite", "12")
+    task = Task("5", "who", TaskMeta(), (Output(None, OutputMeta(), (passage,)),), "mine", "validation", "en")
+    (span,) = to_kilt(task, shape, strict)["output"][0]["provenance"]
+    assert list(span) == ["wikipedia_id", "title", "section", "start_paragraph_id", "end_paragraph_id"]
+
+
 def test_a_shape_says_which_keys_a_strict_record_has() -> None:
     meta = ProvenanceMeta(annotation_id="5", original_title="Kites")
     span = Provenance(1.0, 0, 1, 7, 1, meta, None, "Kite", "12")

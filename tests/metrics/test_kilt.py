@@ -2,6 +2,7 @@
 
 import json
 import random
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +208,61 @@ def test_token_f1_is_symmetric_and_in_range(x: list[str], y: list[str]) -> None:
     assert token_f1(x, y) == pytest.approx(token_f1(y, x))
     assert 0 <= token_f1(x, y) <= 1
     assert token_f1(x, x) == (1.0 if x else 0.0)
+
+
+@given(st.lists(st.sampled_from("abcde"), max_size=60), st.lists(st.sampled_from("abcdefg"), max_size=60))
+def test_token_f1_counts_a_token_as_often_as_both_have_it(x: list[str], y: list[str]) -> None:
+    same = sum((Counter(x) & Counter(y)).values())
+    assert token_f1(x, y) == pytest.approx(2 * same / (len(x) + len(y)) if same else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "gold", "f1"),
+    [
+        ("a a b", "a a c", 2 / 3),
+        ("a a", "a a a", 4 / 5),
+        ("a b", "b c", 1 / 2),
+        ("a", "b", 0.0),
+        ("a a b " * 10, "a c c " * 10, 1 / 3),
+        ("a " * 30, "a b " * 15, 1 / 2),
+    ],
+)
+def test_token_f1_of_repeated_tokens(prediction: str, gold: str, f1: float) -> None:
+    """Distinct ones, few and many: each is counted in its own way."""
+    assert token_f1(prediction.split(), gold.split()) == pytest.approx(f1)
+
+
+@pytest.mark.parametrize(
+    ("ranked", "sets", "expected"),
+    [
+        (("x", "a"), [("a",)], 0.0),
+        (("a", "x"), [("a",)], 1.0),
+        (("a", "x", "b"), [("a", "b")], 0.5),
+        (("a", "x", "b"), [("a", "b"), ("b",), ("a",)], 1.0),
+        (("a",), [("a", "b", "c")], 1 / 3),
+        ((), [("a",)], 0.0),
+        (("a",), [(), None], 0.0),
+    ],
+)
+def test_r_precision(ranked: tuple[str, ...], sets: list[tuple[str, ...] | None], expected: float) -> None:
+    assert kilt.r_precision(ranked, sets) == pytest.approx(expected)
+
+
+def test_what_a_record_says_beside_its_scores() -> None:
+    record = gold(
+        {"answer": "three words here", "provenance": pages("1", "2", "3")},
+        {"answer": "two words", "provenance": pages("4", "5")},
+    )
+    (row,) = evaluate([record], [guess("x", pages("7", "8", "7"))]).rows
+    assert (row.answer_words, row.evidence_pages, row.predicted_pages, row.prediction) == (2, 2, 2, "x")
+    (row,) = evaluate([{"id": "1", "output": [{"provenance": []}]}], [guess(" x ")]).rows
+    assert (row.answer_words, row.evidence_pages, row.predicted_pages, row.prediction) == (None, None, 0, "x")
+
+
+def test_a_page_may_be_called_minus_one() -> None:
+    """-1 is a sentinel of paragraphs and offsets, not of pages."""
+    found = metrics(gold({"answer": "x", "provenance": pages("-1")}), guess("x", pages("-1")), strict=True)
+    assert found["Rprec"] == 1.0
 
 
 # --------------------------------------------------------------------------------------------

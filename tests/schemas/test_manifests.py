@@ -1,7 +1,6 @@
 """What a finished job leaves: every manifest of the example build fits its class, and what does not fit is told."""
 
 import json
-from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
@@ -17,6 +16,7 @@ from kiltetl.schemas.manifests import (
     versions,
 )
 from kiltetl.schemas.splits import SPLITS, released_name, split_called, split_order
+from tests.support.example_build import ExampleBuild
 
 FILE = {"name": "a", "rows": 1, "bytes": 2}
 SOURCE = {"dump": {"name": "d", "date": None, "files": 1}, "fingerprint": "f"}
@@ -73,12 +73,12 @@ def test_names_of_splits() -> None:
     ]  # fmt: skip
 
 
-def test_every_manifest_of_the_example_fits(example_build: Path) -> None:
+def test_every_manifest_of_the_example_fits(example_build: ExampleBuild) -> None:
     """And the class names every key that is there."""
-    manifest = json.loads((example_build / "knowledge_source" / "manifest.json").read_text())
+    manifest = json.loads((example_build.output / "knowledge_source" / "manifest.json").read_text())
     assert fits(manifest, KnowledgeSourceManifest)
     assert manifest.keys() == get_type_hints(KnowledgeSourceManifest).keys()
-    paths = sorted((example_build / "tasks" / "manifests").glob("*.json"))
+    paths = sorted((example_build.output / "tasks" / "manifests").glob("*.json"))
     assert len(paths) > 20
     for path in paths:
         task = json.loads(path.read_text())
