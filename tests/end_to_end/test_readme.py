@@ -82,6 +82,16 @@ def test_every_dataset_says_which_files_it_wants() -> None:
         assert all(f"{option}=" in dataset.usage for option in takes), name
 
 
+def test_what_the_makefile_runs_is_there() -> None:
+    modules = re.findall(r"python -m (tools\.\w+)", (ROOT / "Makefile").read_text())
+    assert {"tools.bench", "tools.mutation", "tools.fuzz_wikitext"} <= set(modules)
+    for module in modules:
+        source = (ROOT / module.replace(".", "/")).with_suffix(".py").read_text()
+        assert '__name__ == "__main__"' in source, module
+    for path in re.findall(r"(?<= )(?:tests|tools)/[\w/.]+", (ROOT / "Makefile").read_text()):
+        assert (ROOT / path).exists(), path
+
+
 # --------------------------------------------------------------------------------------------
 # what is run
 

@@ -155,18 +155,30 @@ def test_ids_are_decimal_and_unique(tmp_path: Path) -> None:
     assert [row["wikipedia_id"] for row in rows(tmp_path / "ks", "paragraphs")] == ["12", "12", "7", "7"]
 
 
-def test_same_input_same_bytes_whatever_the_number_of_workers(tmp_path: Path) -> None:
+@pytest.fixture(scope="session")
+def numbered(once: Once) -> Path:
+    """A dump of 300 pages, ``d.xml.bz2``, and what one process builds of it in 4 parts, ``ks``; to be read alone."""
+
+    def make(folder: Path) -> None:
+        pages = [Page(f"Page {i}", f"Text {i} of [[Page {i * 7 % 300}]]. " + noise(i, 700)) for i in range(300)]
+        build_with(1, write(folder / "d.xml.bz2", pages, per_stream=15), folder / "ks")
+
+    return once("numbered-wiki", make)
+
+
+def build_with(workers: int, dump: Path, output: Path) -> None:
+    settings = knowledge_source.Settings((str(dump),), str(output), workers, part_bytes=1 << 15)
+    knowledge_source.execute(settings, knowledge_source.Console(quiet=True))
+
+
+@pytest.mark.parametrize("workers", [1, 2, pytest.param(4, marks=pytest.mark.soak)])
+def test_same_input_same_bytes_whatever_the_number_of_workers(tmp_path: Path, numbered: Path, workers: int) -> None:
     """D5: with 1, 2 and 4 processes, and twice with one."""
-    pages = [Page(f"Page {i}", f"Text {i} of [[Page {i * 7 % 300}]]. " + noise(i, 700)) for i in range(300)]
-    dump = write(tmp_path / "d.xml.bz2", pages, per_stream=15)
-    found = []
-    for name, workers in (("a", 1), ("b", 1), ("c", 2), ("d", 4)):
-        settings = knowledge_source.Settings((str(dump),), str(tmp_path / name), workers, part_bytes=1 << 15)
-        knowledge_source.execute(settings, knowledge_source.Console(quiet=True))
-        found.append(contents(tmp_path / name))
-    assert found[0] == found[1] == found[2] == found[3]
-    assert len([name for name in found[0] if name.startswith("paragraphs-")]) > 2
-    ids = [row["wikipedia_id"] for row in rows(tmp_path / "a", "pages")]
+    build_with(workers, numbered / "d.xml.bz2", tmp_path / "ks")
+    found = contents(tmp_path / "ks")
+    assert found == contents(numbered / "ks")
+    assert len([name for name in found if name.startswith("paragraphs-")]) == 4
+    ids = [row["wikipedia_id"] for row in rows(tmp_path / "ks", "pages")]
     assert ids == [str(i) for i in range(1, 301)]
 
 

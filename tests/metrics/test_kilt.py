@@ -2,6 +2,7 @@
 
 import json
 import random
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -323,6 +324,60 @@ def test_records_are_joined_by_id() -> None:
     many = [gold({"answer": "a"}, id=i) for i in range(9)]
     with pytest.raises(EvaluationError, match=r"no prediction for 9 ids: '0', '1', '2', '3', '4', …"):
         evaluate(many, [])
+
+
+def test_records_are_joined_in_linear_time() -> None:
+    """In whatever order they come; the work is counted as calls of functions, which are the same each time."""
+
+    def calls_of(count: int) -> tuple[int, dict[str, float]]:
+        golds = [{"id": i, "output": [{"answer": "x"}]} for i in range(count)]
+        guesses = [{"id": i, "output": [{"answer": "x" if i % 4 else "y"}]} for i in reversed(range(count))]
+        calls = 0
+
+        def count_call(frame: object, event: str, argument: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        sys.setprofile(count_call)
+        try:
+            found = evaluate(golds, guesses)
+        finally:
+            sys.setprofile(None)
+        return calls, found.metrics
+
+    small, _ = calls_of(100)
+    large, figures = calls_of(1600)
+    assert figures["em"] == figures["accuracy"] == 0.75
+    assert figures["Rprec"] == figures["KILT-em"] == 0.0
+    assert 15 < large / small < 17
+
+
+def test_ids_are_compared_in_a_table() -> None:
+    """No id is compared with more than a few others: each compares itself by its hash first."""
+    compared = 0
+
+    class Id(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            return super().__hash__()
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return super().__eq__(other)
+
+        def strip(self, characters: str | None = None, /) -> str:  # type: ignore[override]
+            return self
+
+        def __str__(self) -> str:
+            return self
+
+    count = 2000
+    golds = [{"id": Id(i), "output": [{"answer": "x"}]} for i in range(count)]
+    guesses = [{"id": Id(i), "output": [{"answer": "x"}]} for i in reversed(range(count))]
+    assert evaluate(golds, guesses).metrics["em"] == 1.0
+    assert 0 < compared < 20 * count
 
 
 def test_more_than_one_output_is_refused_with_advice() -> None:
