@@ -2,9 +2,10 @@
 
 PYTHON ?= python3
 CONFIG ?= examples/build.toml
+TEST_WORKERS ?= auto
 RUN = .venv/bin/
 
-.PHONY: help build test lint types bench bench-scale fuzz dataflow clean
+.PHONY: help build test soak lint types bench bench-scale fuzz mutation picture dataflow clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -12,14 +13,17 @@ help: ## list the targets
 build: .venv/ready ## build what CONFIG says (CONFIG=examples/build.toml)
 	$(RUN)kiltetl build "$(CONFIG)" $(ARGS)
 
-test: .venv/ready-dev ## run the tests
-	$(RUN)python -m pytest
+test: .venv/ready-dev ## run the tests, TEST_WORKERS=auto side by side, but for the long ones
+	$(RUN)python -m pytest -n $(TEST_WORKERS) --dist worksteal -m "not soak" $(ARGS)
+
+soak: .venv/ready-dev ## run the long tests
+	$(RUN)python -m pytest -n $(TEST_WORKERS) --dist worksteal -m soak $(ARGS)
 
 lint: .venv/ready-dev ## ruff: style and format
 	$(RUN)ruff check . && $(RUN)ruff format --check .
 
-types: .venv/ready-dev ## mypy, strict
-	$(RUN)mypy -p kiltetl
+types: .venv/ready-dev ## mypy, strict, and pyright
+	$(RUN)mypy -p kiltetl && $(RUN)mypy -p tools && $(RUN)pyright --pythonpath $(RUN)python
 
 bench: .venv/ready-dev ## speed, all rivals in one run
 	$(RUN)python -m tools.bench
@@ -29,6 +33,12 @@ bench-scale: .venv/ready-dev ## memory on 0.2 and 2 GB of XML
 
 fuzz: .venv/ready-dev ## 50,000 random pages through the page parser
 	$(RUN)python -m tools.fuzz_wikitext --pages 50000
+
+mutation: .venv/ready-dev ## change single lines: a test has to notice each
+	$(RUN)python -m tools.mutation $(ARGS)
+
+picture: .venv/ready-dev ## the picture of the report on the front page; needs Chromium
+	$(RUN)python -m tools.picture
 
 dataflow: .venv/ready-gcp ## submit CONFIG to Dataflow: PROJECT= REGION= BUCKET= CONFIG=
 	$(RUN)kiltetl build "$(CONFIG)" -- --runner=DataflowRunner --project=$(PROJECT) --region=$(REGION) --temp_location=gs://$(BUCKET)/temp --setup_file=./setup.py $(ARGS)

@@ -6,10 +6,11 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 ROOT = Path(__file__).parent
+VERSION_FILE = ROOT / "kiltetl" / "schemas" / "__init__.py"  # a source distribution has no other path to it
 
 setup(
     name="kiltetl",
-    version=re.findall(r'VERSION = "(.+)"', (ROOT / "kiltetl/schemas/__init__.py").read_text(encoding="utf-8"))[0],
+    version=re.findall(r'VERSION = "(.+)"', VERSION_FILE.read_text(encoding="utf-8"))[0],
     description="Build KILT and MKQA on any Wikipedia dump, with Apache Beam",
     long_description=(ROOT / "README.md").read_text(encoding="utf-8"),
     long_description_content_type="text/markdown",
@@ -22,7 +23,6 @@ setup(
         "Development Status :: 4 - Beta",
         "Environment :: Console",
         "Intended Audience :: Science/Research",
-        "License :: OSI Approved :: MIT License",
         "Operating System :: POSIX",
         "Programming Language :: Python :: 3",
         "Programming Language :: Python :: 3.10",

@@ -4,18 +4,17 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from kiltetl.pipelines.arguments import Parser, add_common_arguments, positive, share, split_beam_options
 from kiltetl.pipelines.console import Console, run_command, table
 from kiltetl.pipelines.launch import check_beam_options, launch
-from kiltetl.schemas import VERSION
 from kiltetl.schemas.errors import InputError
+from kiltetl.schemas.manifests import versions
 from kiltetl.transforms.datasets.hashing import SEED
 from kiltetl.transforms.datasets.mentions import MAX_TOKENS
 from kiltetl.transforms.entity_links import DEV_SHARE, NAME, SPLITS
-from kiltetl.transforms.files.paths import check_filesystem, file_size, join
+from kiltetl.transforms.files.paths import check_filesystem, join
 from kiltetl.transforms.files.progress import watched
 from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.entity_links import AnchorJob
@@ -67,7 +66,7 @@ def run_locally(job: AnchorJob, workers: int, arguments: Sequence[str], console:
     from kiltetl.transforms.beam.runner import Workers
 
     parts = range(job.source.shards)
-    whole = sum(file_size(job.source.path("paragraphs", part)) for part in parts)
+    whole = job.source.size
     with Workers(min(workers, len(parts)), arguments) as pool:
         with console.progress(NAME, whole) as report, watched(report):
             pool.run_each(partial(draw_link, job), parts)
@@ -83,7 +82,7 @@ def plan(settings: Settings) -> AnchorJob:
     facts: dict[str, Any] = {
         "inputs": [],
         "knowledge_source": about,
-        "versions": {"kiltetl": VERSION} | {name: version(name) for name in ("apache-beam", "pyarrow")},
+        "versions": versions("apache-beam", "pyarrow"),
         "parameters": {
             "dev_share": settings.dev_share,
             "sample": settings.sample,
@@ -110,7 +109,7 @@ def execute(settings: Settings, console: Console) -> list[dict[str, Any]] | None
 
 def _link(job: AnchorJob, settings: Settings, paths: Sequence[str], console: Console) -> list[dict[str, Any]] | None:
     locally = partial(run_locally, job, settings.workers, settings.beam, console)
-    if not launch(partial(build, job=job), settings.beam, console, NAME, 1, paths, locally=locally):
+    if not launch(partial(build, job=job), job.staging, settings.beam, console, NAME, 1, paths, locally=locally):
         return None
     manifests = [read_json(path) for path in paths]
     if not any(manifest["counters"]["written"] for manifest in manifests):

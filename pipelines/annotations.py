@@ -1,17 +1,16 @@
 """annotations: passages for people to judge, and their judgements as provenance."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from kiltetl.pipelines.arguments import Parser, add_common_arguments, positive, share, split_beam_options
 from kiltetl.pipelines.console import Console, run_command, size, table
 from kiltetl.pipelines.launch import check_beam_options, launch
-from kiltetl.schemas import VERSION
 from kiltetl.schemas.errors import InputError
+from kiltetl.schemas.manifests import versions
 from kiltetl.schemas.reasons import (
     CHOSEN,
     LOW_OVERLAP,
@@ -20,17 +19,16 @@ from kiltetl.schemas.reasons import (
     SHARES_A_PARAGRAPH,
     UNKNOWN_QUESTION,
 )
+from kiltetl.schemas.splits import TEST, VALIDATION, split_called
 from kiltetl.transforms.annotation.judgements import ANNOTATIONS, LOW_ROUGE
 from kiltetl.transforms.annotation.passages import CONTROLS, MIN_OVERLAP, PASSAGES
 from kiltetl.transforms.datasets import DATASETS, find_dataset
 from kiltetl.transforms.datasets.spec import Dataset
-from kiltetl.transforms.files.checksums import digests
+from kiltetl.transforms.files.checksums import recorded
 from kiltetl.transforms.files.paths import (
     FileInfo,
-    basename,
     check_filesystem,
     expand,
-    file_size,
     is_same,
     join,
 )
@@ -44,7 +42,6 @@ if TYPE_CHECKING:
     import apache_beam as beam
 
 _ANNOTATED = tuple(name for name, dataset in DATASETS.items() if dataset.annotated)
-SPLITS = {"dev": "validation", "validation": "validation", "test": "test"}
 
 _USAGE = f"""\
 usage: kiltetl annotations candidates --tasks DIR --knowledge-source DIR --dataset NAME --split SPLIT
@@ -150,7 +147,7 @@ def plan_candidates(settings: CandidateSettings) -> CandidateJob:
     (found,) = _tables(settings.tasks, _datasets(settings.dataset), settings.split)
     source = open_knowledge_source(settings.knowledge_source)
     about = source.about
-    _check_source(found, about, settings.knowledge_source)
+    found.check_source(source)
     if settings.controls > settings.places:
         raise InputError(f"--controls {settings.controls}: more than the {settings.places} passages of a question")
     check_filesystem(settings.output, write=True)
@@ -159,9 +156,9 @@ def plan_candidates(settings: CandidateSettings) -> CandidateJob:
         "kind": "annotation-candidates",
         "dataset": found.dataset,
         "split": found.split,
-        "inputs": _inputs(passages),
+        "inputs": recorded(passages),
         "knowledge_source": about,
-        "versions": _versions(),
+        "versions": versions("apache-beam", "pyarrow"),
         "parameters": {
             "places": settings.places,
             "controls": settings.controls,
@@ -200,8 +197,8 @@ def execute_candidates(settings: CandidateSettings, console: Console) -> dict[st
         console.say(_describe(read, job.source, [passages, path], settings.workers))
         return None
     with job.staging.writing():
-        draw, reads = partial(build_candidates, job=job), 2 * _size_of(job.source)
-        if not launch(draw, settings.beam, console, "passages", reads, [path], settings.workers):
+        draw, reads = partial(build_candidates, job=job), 2 * job.source.size
+        if not launch(draw, job.staging, settings.beam, console, "passages", reads, [path], settings.workers):
             return None
         manifest: dict[str, Any] = read_json(path)
     if not manifest["counters"].get("written"):
@@ -263,10 +260,10 @@ def plan_apply(settings: ApplySettings) -> ApplyJob:
         source = open_knowledge_source(settings.knowledge_source)
         about = source.about
         for one in tables:
-            _check_source(one, about, settings.knowledge_source)
+            one.check_source(source)
     facts = {
-        "inputs": _inputs(files),
-        "versions": _versions(),
+        "inputs": recorded(files),
+        "versions": versions("apache-beam", "pyarrow"),
         "parameters": {
             "min_control": settings.min_control,
             "max_reject_share": settings.max_reject_share,
@@ -302,8 +299,8 @@ def execute_apply(settings: ApplySettings, console: Console) -> dict[str, Any] |
         console.say(_describe(read, job.source, [*manifests, path], settings.workers))
         return None
     with job.staging.writing():
-        draw = partial(build_apply, job=job)
-        if not launch(draw, settings.beam, console, "judgements", _size_of(job.source), [path], settings.workers):
+        draw, reads = partial(build_apply, job=job), job.source.size if job.source else 1
+        if not launch(draw, job.staging, settings.beam, console, "judgements", reads, [path], settings.workers):
             return None
         found: dict[str, Any] = read_json(path)
     for one in job.tables:
@@ -351,9 +348,10 @@ def _datasets(name: str | None) -> tuple[Dataset, ...]:
 
 
 def _tables(folder: str, datasets: Sequence[Dataset], split: str | None) -> tuple[TaskTable, ...]:
-    if split is not None and split not in SPLITS:
+    wanted = None if split is None else split_called(split)
+    if split is not None and wanted not in (VALIDATION, TEST):
         raise InputError(f"--split {split}: the campaign is of dev (= validation) and test")
-    splits = ("validation", "test") if split is None else (SPLITS[split],)
+    splits = (VALIDATION, TEST) if wanted is None else (wanted,)
     check_filesystem(folder)
     found = [open_table(folder, one.name, other) for one in datasets for other in splits]
     tables = tuple(one for one in found if one is not None)
@@ -363,28 +361,6 @@ def _tables(folder: str, datasets: Sequence[Dataset], split: str | None) -> tupl
             f"{folder}: no finished table {names} in it; map it first with kiltetl tasks --output {folder}"
         )
     return tables
-
-
-def _check_source(found: TaskTable, about: Mapping[str, Any], folder: str) -> None:
-    used = found.manifest.get("knowledge_source")
-    if used and used.get("fingerprint") != about["fingerprint"]:
-        raise InputError(
-            f"--knowledge-source {folder}: {found.name} was mapped onto another one "
-            f"(dump {(used.get('dump') or {}).get('name')}); name that one, or map the table anew"
-        )
-
-
-def _inputs(files: Sequence[FileInfo]) -> list[dict[str, Any]]:
-    return [{"name": basename(i.path), "size": i.size, **digests(i.path, ["sha1"])} for i in files]
-
-
-def _versions() -> dict[str, str]:
-    return {"kiltetl": VERSION} | {name: version(name) for name in ("apache-beam", "pyarrow")}
-
-
-def _size_of(source: KnowledgeSource | None) -> int:
-    parts = range(source.shards) if source else ()
-    return sum(file_size(source.path("paragraphs", part)) for part in parts) if source else 1
 
 
 def _describe(files: Sequence[FileInfo], source: KnowledgeSource | None, writes: Sequence[str], workers: int) -> str:

@@ -6,7 +6,9 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from kiltetl.pipelines.arguments import Argument, Parser, add_common_arguments, split_beam_options
 from kiltetl.schemas.errors import DumpError, InputError, RunFailed
 
 USER_ERROR = 2
@@ -138,3 +140,14 @@ def run_command(command: Callable[[Sequence[str]], int | None], arguments: Seque
         message = f"failed: {type(error).__name__}: {error} (KILTETL_DEBUG=1 shows where)"
     print(f"kiltetl: {' '.join(line.strip() for line in message.splitlines())}", file=sys.stderr, flush=True)
     return leave(status) if arguments is None else status
+
+
+def parsed(parser: Parser, known: Sequence[Argument], arguments: Sequence[str]) -> tuple[dict[str, Any], Console]:
+    """The values of a command's arguments by name, with those that all commands share; and its console."""
+    own, beam = split_beam_options(arguments)
+    for argument in known:
+        argument.add_to(parser)
+    add_common_arguments(parser)
+    found = parser.parse_args(own)
+    values = {argument.name: argument.parsed(getattr(found, argument.name)) for argument in known}
+    return values | {"dry_run": found.dry_run, "beam": beam}, Console(found.quiet, not found.no_color)

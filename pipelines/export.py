@@ -12,13 +12,14 @@ from kiltetl.pipelines.console import Console, run_command, size, table
 from kiltetl.schemas.arrow import records_of
 from kiltetl.schemas.errors import InputError
 from kiltetl.schemas.records import Task
+from kiltetl.schemas.splits import split_called, split_order
 from kiltetl.transforms.datasets import DATASETS, find_dataset
 from kiltetl.transforms.datasets.spec import Shape
 from kiltetl.transforms.files.paths import basename, check_filesystem, exists, file_size, join, list_folder
 from kiltetl.transforms.files.shards import footer_rows, parquet_file
-from kiltetl.transforms.files.streams import read_json, replacing
+from kiltetl.transforms.files.streams import replacing
+from kiltetl.transforms.jobs.reader import read_task_manifest
 from kiltetl.transforms.kilt_release.write import file_name, line_of, to_kilt
-from kiltetl.transforms.reports.build_summary import SPLITS
 
 _BATCH = 500  # records held at a time
 
@@ -95,16 +96,13 @@ def plan(settings: Settings) -> list[Split]:
     ]
     if not wanted:
         raise InputError(f"--split {' '.join(settings.splits)}: none of {', '.join(asked or there)} has it")
-    return sorted(wanted, key=lambda one: (one.dataset, SPLITS.index(one.split) if one.split in SPLITS else 9))
+    return sorted(wanted, key=lambda one: (one.dataset, *split_order(one.split)))
 
 
 def _split(folder: str, path: str) -> Split:
-    manifest = read_json(path)
-    try:
-        files = [(join(folder, manifest["dataset"], file["name"]), file["rows"]) for file in manifest["files"]]
-        found = Split(manifest["dataset"], manifest["split"], tuple(p for p, _ in files), sum(n for _, n in files))
-    except (KeyError, TypeError):
-        raise InputError(f"{path}: not the manifest of a dataset and split") from None
+    manifest = read_task_manifest(path)
+    files = [(join(folder, manifest["dataset"], file["name"]), file["rows"]) for file in manifest["files"]]
+    found = Split(manifest["dataset"], manifest["split"], tuple(p for p, _ in files), sum(n for _, n in files))
     for shard, rows in files:
         if not exists(shard):
             raise InputError(f"{shard}: not there, though {basename(path)} names it; map the dataset anew")
@@ -156,8 +154,8 @@ def execute(settings: Settings, console: Console) -> list[tuple[str, int, int]]:
 
 
 def _split_name(text: str) -> str:
-    name = "validation" if text == "dev" else text
-    if name not in SPLITS:
+    name = split_called(text)
+    if name is None:
         raise InputError(f"--split {text}: known are train, dev (= validation) and test")
     return name
 

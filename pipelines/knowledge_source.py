@@ -1,20 +1,17 @@
 """knowledge-source: a Wikipedia dump to tables of paragraphs, pages, titles and rejects."""
 
-import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
-from kiltetl.pipelines.arguments import Parser, add_common_arguments, date, positive, share, split_beam_options
-from kiltetl.pipelines.console import Console, run_command, size, table
+from kiltetl.pipelines.arguments import Argument, Parser, date, positive, share
+from kiltetl.pipelines.console import Console, parsed, run_command, size, table
 from kiltetl.pipelines.launch import check_beam_options, launch
-from kiltetl.schemas import VERSION
 from kiltetl.schemas.errors import InputError
-from kiltetl.schemas.manifests import INDEX, MANIFEST, TABLES
+from kiltetl.schemas.manifests import INDEX, MANIFEST, TABLES, versions
 from kiltetl.schemas.reasons import (
     DUPLICATE_PAGE,
     LOSSES,
@@ -119,8 +116,7 @@ def plan(settings: Settings) -> KnowledgeSourceJob:
         "kind": "knowledge-source",
         "dump": {"name": first, "date": day, "files": len(files)},
         "site": asdict(parts[0].header.site),
-        "versions": {"kiltetl": VERSION}
-        | {name: version(name) for name in ("apache-beam", "mwparserfromhell", "pyarrow")},
+        "versions": versions("apache-beam", "mwparserfromhell", "pyarrow"),
         "parameters": {
             "tables": settings.tables,
             "math": settings.math,
@@ -207,7 +203,8 @@ def _build(job: KnowledgeSourceJob, settings: Settings, console: Console) -> dic
         job.staging.clear()
     path = join(settings.output, MANIFEST)
     locally = partial(run_locally, job, settings.workers, settings.beam, console)
-    if not launch(partial(build, job=job), settings.beam, console, "build", 1, [path], locally=locally):
+    draw = partial(build, job=job)
+    if not launch(draw, job.staging, settings.beam, console, "build", 1, [path], locally=locally):
         return None
     manifest: dict[str, Any] = read_json(path)
     if not manifest["counters"].get("articles"):
@@ -270,61 +267,32 @@ def summary(manifest: dict[str, Any]) -> str:
     return table([["knowledge source", "count"], *([label, f"{count:,}"] for label, count in counted)])
 
 
-def parser() -> Parser:
-    """The arguments of the command, less Beam's."""
-    parser = Parser(__doc__ or "", _EPILOG, "kiltetl knowledge-source")
-    parser.add_argument("--dump", nargs="+", required=True, metavar="PATTERN", help="dump files: paths or patterns")
-    parser.add_argument("--output", required=True, metavar="DIR", help="folder for the tables")
-    parser.add_argument("--workers", type=positive, default=1, metavar="N", help="processes on this machine (1)")
-    parser.add_argument(
-        "--limit-pages", type=positive, metavar="N", help="read only the first N pages of the first file, for a trial"
-    )
-    parser.add_argument(
-        "--part-mb",
-        type=positive,
-        default=64,
-        metavar="MB",
-        help="size of a part, hence of a shard, in MB of dump (64)",
-    )
-    parser.add_argument(
-        "--dump-date", type=date, metavar="YYYY-MM-DD", help="date of the dump, where its name does not say"
-    )
-    parser.add_argument(
-        "--tables", choices=("drop", "cells"), default="drop", help="table cells as rows, or not (drop)"
-    )
-    parser.add_argument("--math", choices=("source", "drop"), default="source", help="formulas as TeX, or not (source)")
-    parser.add_argument("--templates", metavar="FILE", help="JSON: further templates to render, name to form")
-    parser.add_argument(
-        "--max-reject-share", type=share, default=0.001, metavar="SHARE", help="share of failed pages allowed (0.001)"
-    )
-    parser.add_argument("--overwrite", action="store_true", help="replace what stands in the output folder")
-    add_common_arguments(parser)
-    return parser
+ARGUMENTS = (
+    Argument("--dump", "dump files: paths or patterns", "paths", "PATTERN", required=True),
+    Argument("--output", "folder for the tables", "path", "DIR", required=True),
+    Argument("--workers", "processes on this machine (1)", "number", "N", positive, default=1),
+    Argument("--limit-pages", "read only the first N pages of the first file, for a trial", "number", "N", positive),
+    Argument("--part-mb", "size of a part, hence of a shard, in MB of dump (64)", "number", "MB", positive, default=64),
+    Argument("--dump-date", "date of the dump, where its name does not say", metavar="YYYY-MM-DD", type=date),
+    Argument("--tables", "table cells as rows, or not (drop)", choices=("drop", "cells"), default="drop"),
+    Argument("--math", "formulas as TeX, or not (source)", choices=("source", "drop"), default="source"),
+    Argument("--templates", "JSON: further templates to render, name to form", "path", "FILE"),
+    Argument("--max-reject-share", "share of failed pages allowed (0.001)", "number", "SHARE", share, default=0.001),
+    Argument("--overwrite", "replace what stands in the output folder", "flag"),
+)
 
 
-def settings_of(found: argparse.Namespace, beam_arguments: tuple[str, ...]) -> Settings:
-    """What parsed arguments say."""
-    return Settings(
-        dump=tuple(found.dump),
-        output=found.output,
-        workers=found.workers,
-        limit_pages=found.limit_pages,
-        part_bytes=found.part_mb << 20,
-        dump_date=found.dump_date,
-        tables=found.tables,
-        math=found.math,
-        templates=found.templates,
-        max_reject_share=found.max_reject_share,
-        overwrite=found.overwrite,
-        dry_run=found.dry_run,
-        beam=beam_arguments,
-    )
+def settings_of(values: Mapping[str, Any]) -> Settings:
+    """The settings of values by the names of ``ARGUMENTS``, and of the settings that are none."""
+    given = dict(values)
+    if "part_mb" in given:
+        given["part_bytes"] = given.pop("part_mb") << 20
+    return Settings(**given)
 
 
 def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
-    own, beam_arguments = split_beam_options(arguments)
-    found = parser().parse_args(own)
-    return settings_of(found, beam_arguments), Console(found.quiet, not found.no_color)
+    values, console = parsed(Parser(__doc__ or "", _EPILOG, "kiltetl knowledge-source"), ARGUMENTS, arguments)
+    return settings_of(values), console
 
 
 def _command(arguments: Sequence[str]) -> None:

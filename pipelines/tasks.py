@@ -1,6 +1,5 @@
 """tasks: one dataset's original files to its table, mapped onto a knowledge source."""
 
-import argparse
 import hashlib
 import inspect
 import sys
@@ -8,18 +7,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from kiltetl.pipelines.arguments import Parser, add_common_arguments, positive, share, split_beam_options
-from kiltetl.pipelines.console import Console, run_command, size, table
+from kiltetl.pipelines.arguments import Argument, Parser, positive, share
+from kiltetl.pipelines.console import Console, parsed, run_command, size, table
 from kiltetl.pipelines.launch import check_beam_options, launch
-from kiltetl.schemas import VERSION
 from kiltetl.schemas.errors import InputError
+from kiltetl.schemas.manifests import SourceEntry, versions
+from kiltetl.schemas.splits import SPLITS, split_called
 from kiltetl.transforms.alignment.bleu import THRESHOLD, Bleu, signature
 from kiltetl.transforms.datasets import DATASETS, find_dataset
-from kiltetl.transforms.datasets.spec import SPLITS, Dataset, Options
-from kiltetl.transforms.files.checksums import digests, sample_digest
+from kiltetl.transforms.datasets.spec import Dataset, Options
+from kiltetl.transforms.files.checksums import digests, recorded, sample_digest
 from kiltetl.transforms.files.paths import (
     FileInfo,
     basename,
@@ -27,14 +26,13 @@ from kiltetl.transforms.files.paths import (
     check_filesystem,
     exists,
     expand,
-    file_size,
     join,
 )
 from kiltetl.transforms.files.rows import read_lines
 from kiltetl.transforms.files.shards import shard_name
 from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.examples import check_evidence, check_format
-from kiltetl.transforms.jobs.reader import manifest_path, open_knowledge_source
+from kiltetl.transforms.jobs.reader import manifest_path, open_knowledge_source, read_task_manifest
 from kiltetl.transforms.jobs.staging import Staging, digest_of
 from kiltetl.transforms.jobs.tasks_borrowed import Tables
 from kiltetl.transforms.jobs.tasks_job import TaskJob
@@ -45,7 +43,6 @@ from kiltetl.transforms.reports.build_summary import summarize, terminal_rows
 if TYPE_CHECKING:
     import apache_beam as beam
 
-_SPLIT_NAMES = {"dev": "validation"} | {name: name for name in SPLITS}
 
 _EPILOG = """\
 examples:
@@ -132,7 +129,7 @@ def _dataset(settings: Settings) -> Dataset:
 def check(settings: Settings) -> Checked:
     """Look at what is named, but for the knowledge source; InputError for what the user can mend."""
     dataset = _dataset(settings)
-    split = _SPLIT_NAMES.get(settings.split)
+    split = split_called(settings.split)
     if split is None or split not in dataset.splits:
         names = ", ".join("validation (dev)" if name == "validation" else name for name in dataset.splits)
         raise InputError(f"--split {settings.split}: {dataset.name} has {names}")
@@ -179,13 +176,13 @@ def plan(settings: Settings) -> TaskJob:
         "dataset": dataset.name,
         "task": dataset.task,
         "split": split,
-        "inputs": [{"name": basename(i.path), "size": i.size, **digests(i.path, ["sha1"])} for i in sources],
+        "inputs": recorded(sources),
         "option_files": {name: digests(path, ["sha1"])["sha1"] for name, path in sorted(settings.files)},
         "evidence": [{"name": basename(i.path), "size": i.size, "sample": sample_digest(i)} for i in evidence],
         "from_kilt": bool(settings.from_kilt),
         "mkqa_provenance": None if borrowed is None else [digests(one, ["sha1"])["sha1"] for one in borrowed.tasks],
         "knowledge_source": about,
-        "versions": {"kiltetl": VERSION} | {name: version(name) for name in ("apache-beam", "pyarrow", "sacrebleu")},
+        "versions": versions("apache-beam", "pyarrow", "sacrebleu"),
         "parameters": {
             "threshold": THRESHOLD,
             "keep_weak": settings.keep_weak,
@@ -236,15 +233,16 @@ def mapped(folder: str, dataset: str) -> list[str]:
     return [path for path in paths if exists(path)]
 
 
-def _borrowed(lender: str, folder: str) -> tuple[Tables, dict[str, Any] | None]:
+def _borrowed(lender: str, folder: str) -> tuple[Tables, SourceEntry | None]:
     """The tables of a dataset in a folder of tasks, and the knowledge source that they were mapped onto."""
     paths = mapped(folder, lender)
     if not paths:
         raise InputError(
             f"{folder}: no tables of {lender} in it; map them first: kiltetl tasks --dataset {lender} --output {folder}"
         )
-    manifests = [read_json(path) for path in paths]
-    sources = {str((one["knowledge_source"] or {}).get("fingerprint")): one["knowledge_source"] for one in manifests}
+    manifests = [read_task_manifest(path) for path in paths]
+    onto = [one["knowledge_source"] for one in manifests]
+    sources = {str(one and one["fingerprint"]): one for one in onto}
     if len(sources) > 1:
         names = " and ".join(map(basename, paths))
         raise InputError(f"{folder}: {names} were mapped onto different knowledge sources; map them anew")
@@ -301,8 +299,9 @@ def _map(job: TaskJob, settings: Settings, read: int, console: Console) -> dict[
     path = manifest_path(job.output, job.dataset.name, job.split)
     if job.knowledge_source is not None:
         source = job.knowledge_source
-        read += sum(file_size(source.path("paragraphs", part)) for part in range(source.shards))
-    if not launch(partial(build, job=job), settings.beam, console, job.stage, read, [path], settings.workers):
+        read += source.size
+    draw = partial(build, job=job)
+    if not launch(draw, job.staging, settings.beam, console, job.stage, read, [path], settings.workers):
         return None
     manifest: dict[str, Any] = read_json(path)
     counters, sets = manifest["counters"], manifest["sets"]
@@ -332,125 +331,75 @@ def _describe(job: TaskJob, settings: Settings) -> str:
     return "\n".join(lines)
 
 
-def _pair(text: str, form: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign or not value:
-        raise InputError(f"{form.partition(' ')[0]} {text}: give {form.partition(' ')[2]}")
-    return name, value
-
-
-def _pairs(texts: Sequence[str], form: str) -> tuple[tuple[str, str], ...]:
-    """Names and values, each name once: a value that another one hides would be in no manifest."""
-    pairs = tuple(_pair(text, form) for text in texts)
-    twice = next((name for name, count in Counter(name for name, _ in pairs).items() if count > 1), None)
-    if twice is not None:
-        raise InputError(f"{form.partition(' ')[0]} {twice}: given more than once")
-    return pairs
-
-
-def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
-    own, beam_arguments = split_beam_options(arguments)
-    found = parser().parse_args(own)
-    return settings_of(found, beam_arguments), Console(found.quiet, not found.no_color)
-
-
 def _takes() -> list[tuple[str, Options]]:
     """What can be set of the built-in datasets, by their names."""
     return [(name, dataset.options) for name, dataset in DATASETS.items() if dataset.options is not None]
 
 
-def parser() -> Parser:
-    parser = Parser(__doc__ or "", _EPILOG, "kiltetl tasks")
-    parser.add_argument(
+ARGUMENTS = (
+    Argument(
         "--dataset",
-        required=True,
+        f"{', '.join(sorted(DATASETS))}, or package.module:DATASET of your own",
         metavar="NAME",
-        help=f"{', '.join(sorted(DATASETS))}, or package.module:DATASET of your own",
-    )
-    parser.add_argument("--split", required=True, metavar="SPLIT", help="train, dev (= validation) or test")
-    parser.add_argument("--source", nargs="+", default=(), metavar="PATH", help="the dataset's original files")
-    parser.add_argument(
-        "--from-kilt", nargs="+", default=(), metavar="PATH", help="instead: its released KILT files (JSON Lines)"
-    )
-    parser.add_argument(
-        "--evidence", nargs="+", default=(), metavar="PATH", help="its own evidence files, if it has some"
-    )
-    parser.add_argument(
+        required=True,
+    ),
+    Argument("--split", "train, dev (= validation) or test", metavar="SPLIT", required=True),
+    Argument("--source", "the dataset's original files", "paths", "PATH"),
+    Argument("--from-kilt", "instead: its released KILT files (JSON Lines)", "paths", "PATH"),
+    Argument("--evidence", "its own evidence files, if it has some", "paths", "PATH"),
+    Argument(
         "--file",
-        action="append",
-        default=[],
-        metavar="NAME=PATH",
-        help="an option file of the dataset: "
+        "an option file of the dataset: "
         + "; ".join(f"{name}: {', '.join(takes.files)}" for name, takes in _takes() if takes.files),
-    )
-    parser.add_argument(
+        "named paths",
+        "NAME=PATH",
+        key="files",
+    ),
+    Argument(
         "--option",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a number in the rules of the dataset: "
+        "a number in the rules of the dataset: "
         + "; ".join(
             f"{name}: {', '.join(f'{value}, {text}' for value, text in takes.values.items())}"
             for name, takes in _takes()
             if takes.values
         ),
-    )
-    parser.add_argument("--knowledge-source", metavar="DIR", help="what kiltetl knowledge-source wrote")
-    parser.add_argument(
+        "named numbers",
+        "NAME=VALUE",
+        key="options",
+    ),
+    Argument("--knowledge-source", "what kiltetl knowledge-source wrote", "path", "DIR"),
+    Argument(
         "--mkqa-provenance",
-        metavar="DIR",
-        help="a folder of tasks, of which the rows get the provenance of the same id: "
+        "a folder of tasks, of which the rows get the provenance of the same id: "
         + "; ".join(f"{d.name}: of {d.ids_of}" for d in DATASETS.values() if d.ids_of),
-    )
-    parser.add_argument("--output", required=True, metavar="DIR", help="folder for the tables")
-    parser.add_argument("--workers", type=positive, default=1, metavar="N", help="processes on this machine (1)")
-    parser.add_argument(
-        "--keep-weak",
-        action="store_true",
-        help="train: keep spans below the threshold (default: answer without provenance)",
-    )
-    parser.add_argument(
+        "path",
+        "DIR",
+    ),
+    Argument("--output", "folder for the tables", "path", "DIR", required=True),
+    Argument("--workers", "processes on this machine (1)", "number", "N", positive, default=1),
+    Argument("--keep-weak", "train: keep spans below the threshold (default: answer without provenance)", "flag"),
+    Argument(
         "--bleu",
+        "sacrebleu's sentence BLEU of span against evidence, or what the released bleu_score is (sacrebleu)",
         choices=("sacrebleu", "released"),
         default="sacrebleu",
-        help="sacrebleu's sentence BLEU of span against evidence, or what the released bleu_score is (sacrebleu)",
-    )
-    parser.add_argument(
+    ),
+    Argument(
         "--max-span-paragraphs",
-        type=positive,
+        "consecutive rows of a page that one span may run over (1, as KILT)",
+        "number",
+        "N",
+        positive,
         default=1,
-        metavar="N",
-        help="consecutive rows of a page that one span may run over (1, as KILT)",
-    )
-    parser.add_argument(
-        "--max-reject-share", type=share, default=0.001, metavar="SHARE", help="share of malformed rows allowed (0.001)"
-    )
-    parser.add_argument("--overwrite", action="store_true", help="map again even if nothing has changed")
-    add_common_arguments(parser)
-    return parser
+    ),
+    Argument("--max-reject-share", "share of malformed rows allowed (0.001)", "number", "SHARE", share, default=0.001),
+    Argument("--overwrite", "map again even if nothing has changed", "flag"),
+)
 
 
-def settings_of(found: argparse.Namespace, beam_arguments: tuple[str, ...]) -> Settings:
-    return Settings(
-        dataset=found.dataset,
-        split=found.split,
-        source=tuple(found.source),
-        output=found.output,
-        evidence=tuple(found.evidence),
-        files=_pairs(found.file, "--file NAME=PATH"),
-        options=_pairs(found.option, "--option NAME=VALUE"),
-        from_kilt=tuple(found.from_kilt),
-        knowledge_source=found.knowledge_source,
-        mkqa_provenance=found.mkqa_provenance,
-        workers=found.workers,
-        keep_weak=found.keep_weak,
-        bleu=found.bleu,
-        max_span_paragraphs=found.max_span_paragraphs,
-        max_reject_share=found.max_reject_share,
-        overwrite=found.overwrite,
-        dry_run=found.dry_run,
-        beam=beam_arguments,
-    )
+def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
+    values, console = parsed(Parser(__doc__ or "", _EPILOG, "kiltetl tasks"), ARGUMENTS, arguments)
+    return Settings(**values), console
 
 
 def _command(arguments: Sequence[str]) -> None:

@@ -294,12 +294,12 @@ def _misfit(value: Any, hint: Any, extras: Sequence[Any], nullable: bool) -> str
         return None if nullable else " is missing"
     if hint in _SCALARS:
         fits = isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
-        if fits and hint is str and not value.isascii():
+        if fits and isinstance(value, str) and not value.isascii():
             try:
                 value.encode()
             except UnicodeEncodeError:
                 return f" holds half of a character: {value[:60]!r}"
-        if fits and hint is int:
+        if fits and hint is int and isinstance(value, int):
             bits = 31 if "int32" in extras else 63
             fits = -(1 << bits) <= value < 1 << bits
         if not fits and not (hint is float and isinstance(value, int) and not isinstance(value, bool)):

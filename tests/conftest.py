@@ -1,11 +1,14 @@
 """What all tests share."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.support.checkout import ROOT
+from tests.support.example_build import ExampleBuild
+from tests.support.sharing import Once
 
 
 @pytest.fixture(scope="session")
@@ -18,3 +21,36 @@ def shared() -> Path:
             pytest.fail(missing)
         pytest.skip(missing)
     return folder
+
+
+@pytest.fixture(scope="session")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Once:
+    return Once(tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def real_source(shared: Path, once: Once) -> Callable[[str], Path]:
+    """The knowledge source of a real dump, by the dump's name; to be read alone."""
+    from kiltetl.pipelines import knowledge_source
+
+    def build(name: str) -> Path:
+        dump = shared / "data" / "dumps" / name
+
+        def make(folder: Path) -> None:
+            assert knowledge_source.main(["--dump", str(dump), "--output", str(folder), "--quiet"]) == 0
+
+        return once(name, make)
+
+    return build
+
+
+@pytest.fixture(scope="session")
+def example_build(once: Once) -> ExampleBuild:
+    """The build of the examples; to be read alone."""
+    from tools.readme import build_example
+
+    def make(folder: Path) -> None:
+        (folder / "printed.txt").write_text(build_example(folder / "out"), "utf-8")
+
+    folder = once("example-build", make)
+    return ExampleBuild(folder / "out", (folder / "printed.txt").read_text("utf-8"))

@@ -14,24 +14,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kiltetl
-from kiltetl.pipelines import knowledge_source
 from kiltetl.schemas import VERSION
 from kiltetl.transforms.alignment.tokens import tokens
 from tests.support.checkout import ENVIRONMENT, ROOT
+from tests.support.example_build import ExampleBuild
 
 NAMES = [name for name in kiltetl.__all__ if name != "__version__"]
 ERRORS = [name for name in NAMES if inspect.isclass(getattr(kiltetl, name)) and name.endswith(
     ("Error", "Dump", "Failed", "Record", "Row")
 )]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("built")
-    dump = str(ROOT / "examples" / "miniwiki-20190801-pages-articles-multistream.xml.bz2")
-    given = ["--dump", dump, "--output", str(folder / "knowledge_source"), "--max-reject-share", "0.1", "--quiet"]
-    assert knowledge_source.main(given) == 0
-    return folder
 
 
 def python(code: str) -> str:
@@ -78,9 +69,11 @@ def test_every_name_is_documented(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["kiltetl", *(name for name in NAMES if name not in (*ERRORS, "DATASETS"))])
-def test_every_example_runs(name: str, built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_example_runs(
+    name: str, example_build: ExampleBuild, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    (tmp_path / "out").symlink_to(built)
+    (tmp_path / "out").symlink_to(example_build.output)
     monkeypatch.chdir(tmp_path)
     found: Any = kiltetl if name == "kiltetl" else getattr(kiltetl, name)
     module = sys.modules[found.__module__] if name != "kiltetl" else kiltetl

@@ -52,15 +52,18 @@ SHARED_PIPELINES = (
     "kiltetl.pipelines.arguments",
     "kiltetl.pipelines.console",
     "kiltetl.pipelines.launch",
+    "kiltetl.pipelines.evaluate_inputs",
 )  # what every command may use
-COLLECTING_PIPELINES = ("kiltetl.pipelines.build", "kiltetl.pipelines.cli", "kiltetl.pipelines.config")
+COLLECTING_PIPELINES = (
+    "kiltetl.pipelines.build",
+    "kiltetl.pipelines.cli",
+    "kiltetl.pipelines.config",
+    "kiltetl.pipelines.evaluate",
+)
 MOST_LINES = 500
 LONGER = {
     "kiltetl.transforms.wikitext.renderers": "one function a family of templates, beside their one table",
     "kiltetl.transforms.wikitext.convert": "the one template {{convert}}, its units in a table",
-    "kiltetl.transforms.metrics.kilt": "one protocol, from a record to a file",
-    "kiltetl.transforms.metrics.mkqa": "one protocol, from a record to all languages",
-    "kiltetl.transforms.jobs.knowledge_source": "the five steps of one job, which share their counters",
 }
 
 
@@ -285,3 +288,27 @@ def test_every_module_imports_without_a_deprecation() -> None:
         """)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+# --------------------------------------------------------------------------------------------
+# tests
+
+
+def test_tests_mirror_the_packages() -> None:
+    packages = {path.parent.name for path in (ROOT / "transforms").glob("*/__init__.py")}
+    folders = {path.parent.name for path in (ROOT / "tests").glob("*/__init__.py")}
+    assert folders - packages == {"end_to_end", "pipelines", "schemas", "support", "tools"}
+    assert packages <= folders
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("*.py")), ids=lambda path: str(path.relative_to(ROOT)))
+def test_tests_import_no_test(path: Path) -> None:
+    """What several of them need stands in tests/support."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        else:
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        for name in names:
+            assert not within(name, ("tests",)) or within(name, ("tests.support",)), name

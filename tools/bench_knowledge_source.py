@@ -43,7 +43,8 @@ def timed(arguments: list[str]) -> tuple[float, float, float]:
 def stages(dump: Path, folder: Path) -> dict[str, float]:
     """CPU seconds of each stage, in this process, one after the other."""
     from kiltetl.pipelines.knowledge_source import Settings, plan
-    from kiltetl.transforms.jobs.knowledge_source import _articles, parse_part, resolve, scan_part
+    from kiltetl.schemas.manifests import INDEX
+    from kiltetl.transforms.jobs.knowledge_source import articles_of, parse_part, resolve, scan_part
     from kiltetl.transforms.wiki.ranges import range_chunks
     from kiltetl.transforms.wiki.redirects import TitleIndex
     from kiltetl.transforms.wikitext import parse_page
@@ -62,22 +63,22 @@ def stages(dump: Path, folder: Path) -> dict[str, float]:
                     break
         measure("bz2", start)
         start = time.process_time()
-        scan_part(part, job.staging)
+        scan_part(job, part)
         measure("first pass: XML, titles, articles set aside", start)
     spent["first pass: XML, titles, articles set aside"] -= spent["bz2"]
     start = time.process_time()
-    resolved = resolve(job.parts, job.staging)
+    resolved = resolve(job)
     measure("redirects and index", start)
-    index = TitleIndex(map_arrow(job.staging.index()))
+    index = TitleIndex(map_arrow(job.staging.path(INDEX)))
     for part in job.parts:
         start = time.process_time()
-        articles = list(_articles(part, job.staging))
+        articles = list(articles_of(job, part))
         measure("second pass: articles read", start)
         start = time.process_time()
         parsed = [(page, parse_page(page.title, page.text)) for page in articles]
         measure("second pass: wikitext", start)
         start = time.process_time()
-        parse_part(part, job.staging, index, resolved["duplicates"])
+        parse_part(job, part, index, resolved["duplicates"])
         measure("second pass: anchors' pages, Arrow, zstd, Parquet", start)
         assert len(parsed) == len(articles)
     spent["second pass: anchors' pages, Arrow, zstd, Parquet"] -= (

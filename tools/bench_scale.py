@@ -15,6 +15,7 @@ from pathlib import Path
 
 from tools.generate import write_dump
 
+ROOT = Path(__file__).resolve().parents[1]
 STAGES = ("scan", "resolve", "parse")
 
 
@@ -22,17 +23,18 @@ def stage(name: str, dump: str, output: str) -> None:
     """Run one stage over all parts, as a worker does, and print its peak memory in bytes."""
     from functools import partial
 
-    from kiltetl.pipelines import knowledge_source as k
+    from kiltetl.pipelines.knowledge_source import Settings, plan
+    from kiltetl.transforms.beam.knowledge_source import draw_parse, draw_resolve, draw_scan
     from kiltetl.transforms.beam.runner import Workers
 
-    job = k.plan(k.Settings((dump,), output))
+    job = plan(Settings((dump,), output))
     with Workers(1) as pool:
         if name == "scan":
-            pool.run_each(partial(k._draw_scan, job.staging), job.parts)
+            pool.run_each(partial(draw_scan, job), job.parts)
         elif name == "resolve":
-            pool.run_each(partial(k._draw_resolve, job.staging), [job.parts])
+            pool.run_each(partial(draw_resolve, job), [0])
         else:
-            pool.run_each(partial(k._draw_parse, job.staging), job.parts)
+            pool.run_each(partial(draw_parse, job), job.parts)
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
 
 
@@ -45,16 +47,17 @@ def measure(folder: Path, size: int) -> tuple[int, dict[str, int], int, int]:
     peaks = {}
     for name in STAGES:
         start = time.perf_counter()
-        command = [sys.executable, __file__, "--stage", name, str(dump), str(output)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        command = [sys.executable, "-m", "tools.bench_scale", "--stage", name, str(dump), str(output)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         peaks[name] = int(done.stdout.split()[-1])
         print(
             f"  {total / 1e9:5.2f} GB of XML, {name:8s} peak {peaks[name] / 1e6:6.0f} MB, "
             f"{time.perf_counter() - start:5.0f} s",
             flush=True,
         )
-    summary = json.loads((output / ".kiltetl-staging" / "resolve-00000.json").read_text())["summary"]
-    return total, peaks, summary["titles"], (output / ".kiltetl-staging" / "titles.arrow").stat().st_size
+    (left,) = output.glob(".kiltetl-staging-*")
+    summary = json.loads((left / "resolve-00000.json").read_text())["summary"]
+    return total, peaks, summary["titles"], (left / "titles.arrow").stat().st_size
 
 
 def main() -> int:

@@ -1,7 +1,8 @@
 """Speed of the page parser beside mwparserfromhell's own text, in one run, on the same pages, on one core.
 
 Run with: python -m tools.bench_wikitext [DUMP] [--rounds N]. The pages are the articles of a small dump, by
-default those of the real English sample; rounds alternate between the two, and the best of each counts.
+default those of the real English sample, or where that is not beside the checkout, generated ones, which is
+said; rounds alternate between the two, and the best of each counts.
 The rate of WikiExtractor's cleaning is not measured but taken from its recorded ratio to strip_code.
 """
 
@@ -17,10 +18,12 @@ from xml.etree import ElementTree
 import mwparserfromhell
 
 from kiltetl.transforms.wikitext import parse_page
+from tools.generate import long_articles
 
 ROOT = Path(__file__).resolve().parents[1]
 
 SHARED = Path(os.environ.get("KILTETL_SHARED", ROOT.parent / "shared"))
+SAMPLE = SHARED / "data" / "dumps" / "enwiki-2016-sample.xml.bz2"
 WIKIEXTRACTOR_RATIO = 10.0 / 1.9  # MB/s of clean_text without templates to MB/s of strip_code, on the same pages
 
 
@@ -37,6 +40,14 @@ def pages_of(path: Path) -> list[tuple[str, str]]:
     return pages
 
 
+def bench_pages(dump: Path | None, sample: Path = SAMPLE) -> list[tuple[str, str]]:
+    """The articles of a dump, else of the real sample, else generated ones."""
+    if dump is None and not sample.exists():
+        print(f"no real pages at {sample} (KILTETL_SHARED names another folder): these are generated")
+        return long_articles()
+    return pages_of(dump or sample)
+
+
 def seconds(work: Callable[[str, str], object], pages: list[tuple[str, str]]) -> float:
     start = time.process_time()
     for title, wikitext in pages:
@@ -46,13 +57,13 @@ def seconds(work: Callable[[str, str], object], pages: list[tuple[str, str]]) ->
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False)
-    parser.add_argument("dump", nargs="?", type=Path, default=SHARED / "data" / "dumps" / "enwiki-2016-sample.xml.bz2")
+    parser.add_argument("dump", nargs="?", type=Path, help="a small dump (the real English sample)")
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
-    if not arguments.dump.exists():
-        print(f"no dump at {arguments.dump}: name one, or set KILTETL_SHARED", file=sys.stderr)
+    if arguments.dump is not None and not arguments.dump.exists():
+        print(f"no dump at {arguments.dump}", file=sys.stderr)
         return 2
-    pages = pages_of(arguments.dump)
+    pages = bench_pages(arguments.dump)
     size = sum(len(wikitext.encode()) for _, wikitext in pages) / 1e6
     ours: list[float] = []
     theirs: list[float] = []

@@ -42,6 +42,19 @@ def texts() -> list[tuple[str, str]]:
         ]
 
 
+def long_articles(count: int = 100, size: int = 20_000) -> list[tuple[str, str]]:
+    """(title, wikitext) of articles of ``size`` characters or more, each put together of others' texts."""
+    sources = texts()
+    articles = []
+    for number in range(count):
+        pieces: list[str] = []
+        while sum(map(len, pieces)) < size:
+            title, text = sources[(number + 7 * len(pieces)) % len(sources)]
+            pieces.append(f"\n== {title} ==\n{text}\n" if pieces else f"{text}\n")
+        articles.append((f"Article {number}", "".join(pieces)))
+    return articles
+
+
 def _page(title: str, namespace: int, number: int, text: str, redirect: str | None = None) -> str:
     target = f'    <redirect title="{escape(redirect, {chr(34): "&quot;"})}" />\n' if redirect else ""
     return (

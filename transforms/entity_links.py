@@ -1,7 +1,7 @@
 """The links of a knowledge source as examples of entity linking (KILT's additional training data).
 
 One record an anchor that leads to a page: its text is the mention, its paragraph the context, at most
-256 tokens in all (``kiltetl.transforms.mentions``). Both contexts of the record's meta are those of
+256 tokens in all (``kiltetl.transforms.datasets.mentions``). Both contexts of the record's meta are those of
 its input, for a paragraph would else stand in the table once for each of its anchors.
 
 A page's anchors are all in one split, by a hash of the page's id, so that no text of validation is
@@ -11,12 +11,13 @@ seen in training. An id says where the anchor stands: page, paragraph and first 
 from typing import Final
 
 from kiltetl.schemas.records import Anchor, Output, OutputMeta, Provenance, ProvenanceMeta, Task
+from kiltetl.schemas.splits import TRAIN, VALIDATION
 from kiltetl.transforms.datasets.hashing import SEED, stable_share
 from kiltetl.transforms.datasets.mentions import context, mention_example
 
 NAME: Final = "anchors"
 TASK: Final = "entity linking"
-SPLITS: Final = ("train", "validation")
+SPLITS: Final = (TRAIN, VALIDATION)
 DEV_SHARE: Final = 0.01
 
 RED_LINK: Final = "red-link"  # leads to no page of the knowledge source
@@ -29,7 +30,7 @@ def split_of_page(page_id: str, dev_share: float = DEV_SHARE, seed: int = SEED) 
     >>> split_of_page("25458", 0), split_of_page("25458", 1)
     ('train', 'validation')
     """
-    return "validation" if stable_share(f"page {page_id}", seed) < dev_share else "train"
+    return VALIDATION if stable_share(f"page {page_id}", seed) < dev_share else TRAIN
 
 
 def anchor_id(page_id: str, paragraph_id: int, start: int) -> str:

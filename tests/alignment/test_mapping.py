@@ -4,12 +4,18 @@ from collections.abc import Sequence
 
 import pytest
 
-from kiltetl.schemas.reasons import BLEU_BELOW_THRESHOLD, PAGE_NOT_IN_KNOWLEDGE_SOURCE, SOURCE_SENTENCE_MISSING
+from kiltetl.schemas.reasons import (
+    BLEU_BELOW_THRESHOLD,
+    PAGE_NOT_IN_KNOWLEDGE_SOURCE,
+    SOURCE_SENTENCE_MISSING,
+    SPAN_NOT_IN_PAGE,
+)
 from kiltetl.schemas.records import (
     Evidence,
     Example,
     ExampleOutput,
     OutputMeta,
+    Place,
     Provenance,
     ProvenanceMeta,
     Reject,
@@ -17,7 +23,7 @@ from kiltetl.schemas.records import (
     Task,
     TaskMeta,
 )
-from kiltetl.transforms.alignment.mapping import Finding, Unmapped, map_example, provenance, section_path
+from kiltetl.transforms.alignment.mapping import Finding, Unmapped, checked, map_example, provenance, section_path
 
 GONE = Unmapped(PAGE_NOT_IN_KNOWLEDGE_SOURCE)
 
@@ -205,6 +211,39 @@ def test_provenance_of_a_span() -> None:
         title="Soul Food",
         wikipedia_id="5",
     )
+
+
+TEXTS = ["Kite", "A kite flies.", "It has a tail."]
+SECTIONS = [(), (), ("Parts",)]
+INSIDE = [(1, 0, 1, 13), (1, 12, 1, 13), (0, 0, 0, 1), (1, 13, 2, 0), (1, 2, 2, 14), (2, 0, 2, 14), (1, None, 2, None)]
+OUTSIDE = [
+    ((1, 0, 1, 14), "characters 0 to 14 of paragraph 1, which has 13"),
+    ((1, 13, 1, 13), "characters 13 to 13 of paragraph 1, which has 13"),
+    ((1, 14, 2, 3), "characters 14 to 3 of paragraph 1, which has 13 and 14"),
+    ((1, 0, 2, 15), "characters 0 to 15 of paragraph 1, which has 13 and 14"),
+    ((1, -1, 1, 3), "characters -1 to 3 of paragraph 1, which has 13"),
+    ((2, 0, 3, 1), "paragraphs 2 to 3 of 3"),
+    ((-1, 0, 1, 1), "paragraphs -1 to 1 of 3"),
+    ((2, 0, 1, 1), "paragraphs 2 to 1 of 3"),
+]
+Numbers = tuple[int, int | None, int, int | None]  # paragraph and character of the start, then of the end
+
+
+@pytest.mark.parametrize("score", [None, 0.75])
+@pytest.mark.parametrize("numbers", INSIDE)
+def test_a_released_span_may_end_with_its_paragraph(numbers: Numbers, score: float | None) -> None:
+    found = checked(Evidence("Kite", place=Place(*numbers, score)), "5", "Kite", TEXTS, SECTIONS)
+    assert isinstance(found, Provenance)
+    ends = (found.start_paragraph_id, found.start_character, found.end_paragraph_id, found.end_character)
+    assert ends == numbers
+    assert found.section == ("Section::::Parts." if numbers[0] == 2 else "Section::::Abstract.")
+    assert found.bleu_score == score
+
+
+@pytest.mark.parametrize(("numbers", "detail"), OUTSIDE)
+def test_a_released_span_that_leaves_its_paragraph(numbers: Numbers, detail: str) -> None:
+    found = checked(Evidence("Kite", place=Place(*numbers, None)), "5", "Kite", TEXTS, SECTIONS)
+    assert found == Unmapped(SPAN_NOT_IN_PAGE, detail)
 
 
 def test_provenance_of_a_renamed_page_keeps_the_original_title() -> None:

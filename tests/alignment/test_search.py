@@ -15,7 +15,7 @@ from sacrebleu.metrics.bleu import BLEU
 
 from kiltetl.schemas.records import Span
 from kiltetl.transforms.alignment.bleu import THRESHOLD, Bleu, signature
-from kiltetl.transforms.alignment.search import TIE, best_span, best_spans
+from kiltetl.transforms.alignment.search import TIE, _Best, best_span, best_spans
 from kiltetl.transforms.alignment.tokens import joined, tokenize_page, tokenizer_for, tokens
 from tests.support.tricky_text import pieces
 
@@ -150,6 +150,39 @@ def test_orientation() -> None:
     assert released is None  # no 4-gram, hence 0
     (released,) = best_spans(tokenize_page(["b c d e f"]), ["a b c d e f"], "released")
     assert released == Span(0, 0, 9, pytest.approx((5 / 6 * 4 / 5 * 3 / 4 * 2 / 3) ** 0.25))
+
+
+def test_of_equal_windows_the_one_of_fewest_tokens_then_the_first() -> None:
+    """A released score knows the span's length only where it is longer than the evidence: many windows tie."""
+    page = tokenize_page(["Title", "x a b c d", "a b c d y"])
+    score = pytest.approx((4 / 5 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25)
+    assert best_spans(page, ["a b c d e"], "released") == [Span(1, 2, 9, score)]
+    # among the windows of a paragraph that are scored together, and after one that was scored before
+    page = tokenize_page(["a b c d y", "z", "x a b c d"])
+    assert best_spans(page, ["a b c d e"], "released") == [Span(0, 0, 7, score)]
+    best = _Best()
+    scores = np.log([[0.5, 0.8, 0.8], [0.8, 0.4, 0.8]])  # windows of 3, 4 and 5 tokens that start at 7 and at 9
+    best.add(scores, np.array([7, 9], np.int32), 3)
+    assert (best.score, best.lengths.tolist(), best.starts.tolist()) == (pytest.approx(0.8), [3], [9])
+    best.add(np.log([[0.8]]), np.array([8], np.int32), 3)
+    assert (best.lengths.tolist(), best.starts.tolist()) == ([3], [8])
+    best.add(np.log([[0.8 + TIE / 2]]), np.array([2], np.int32), 9)  # no better, but what it ties with depends on it
+    assert (best.lengths.tolist(), best.starts.tolist()) == ([3, 9], [8, 2])
+    best.add(np.log([[0.8 + 2 * TIE]]), np.array([1], np.int32), 10)
+    assert (best.lengths.tolist(), best.starts.tolist()) == ([10], [1])
+
+
+def test_matches_of_all_but_the_highest_order_are_not_the_whole() -> None:
+    """Every 3-gram of the evidence, as often as it has it, but one of its five 4-grams is another."""
+    other, same = "a b q a b p a b", "a b p a b q a b"
+    assert best_span([other], same) == Span(0, 0, 15, pytest.approx((4 / 5) ** 0.25, abs=1e-12))
+    assert best_span([other, same], same) == Span(1, 0, 15, 1.0)
+
+
+def test_a_released_score_does_not_rise_for_a_short_span() -> None:
+    page = tokenize_page(["a b c d x f g h"])
+    score = pytest.approx((7 / 8 * 5 / 7 * 3 / 6 * 1 / 5) ** 0.25, abs=1e-12)
+    assert best_spans(page, ["a b c d e f g h"], "released") == [Span(0, 0, 15, score)]
 
 
 @pytest.mark.parametrize(("language", "score"), [("en", None), ("zh", 0.5115), ("zh_cn", 0.5115), ("ja", 0.5115)])

@@ -2,6 +2,7 @@
 
 import sys
 from inspect import unwrap
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,13 +28,34 @@ def test_tokenizer_for(language: str, tokenizer: str) -> None:
 
 
 def test_every_character_is_split_as_sacrebleu_splits_it() -> None:
-    for point in (*range(0x30000), *range(0x30000, sys.maxunicode, 0x111)):
-        letter = chr(point)
-        assert point <= 0x3000 or not letter.isspace()  # the table of white space ends there
-        text = f"x{letter}x"
+    """Each between two letters, a thousand of them at a time: what splits a text is never further than that away."""
+    points = [*range(0x30000), *range(0x30000, sys.maxunicode, 0x111)]
+    assert not any(chr(point).isspace() for point in points if point > 0x3000)  # the table of white space ends there
+    for first in range(0, len(points), 1000):
+        text = " ".join(f"x{chr(point)}x" for point in points[first : first + 1000])
         for tokenizer, name in ((TOKENIZERS["en"], "13a"), (TOKENIZERS["zh"], "zh")):
             expected = unwrap(type(tokenizer).__call__)(tokenizer, fold(text)).split()
-            assert tokens(text, name) == expected, f"U+{point:04X}"  # type: ignore[arg-type]
+            assert tokens(text, name) == expected, f"from U+{points[first]:04X} on"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        ("say &quot;no&quot;!", {"say": (0, 3), '"': [(4, 10), (12, 18)], "no": (10, 12), "!": (18, 19)}),
+        ("A&amp;B", {"a": (0, 1), "&": (1, 6), "b": (6, 7)}),
+        ("x &lt;y&gt;", {"x": (0, 1), "<": (2, 6), "y": (6, 7), ">": (7, 11)}),
+        ("well-\nknown a<skipped>b", {"wellknown": (0, 11), "ab": (12, 23)}),
+        ("İst 1,5–2.", {"i̇st": (0, 3), "1,5": (4, 7), "-": (7, 8), "2": (8, 9), ".": (9, 10)}),
+    ],
+)
+def test_places_of_tokens_where_characters_are_rewritten(text: str, places: dict[str, Any]) -> None:
+    page = tokenize_page([text])
+    words = {number: word for word, number in page.vocabulary.items()}
+    found: dict[str, Any] = {}
+    for number, start, end in zip(page.ids[:-1].tolist(), page.starts.tolist(), page.ends.tolist(), strict=False):
+        one = found.get(words[number])
+        found[words[number]] = (start, end) if one is None else [one, (start, end)]
+    assert found == places
 
 
 @settings(max_examples=500, deadline=None)

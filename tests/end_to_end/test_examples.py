@@ -1,21 +1,14 @@
 """The examples: packed as they should be, and built: every reason to leave something out occurs in them."""
 
 import bz2
-import io
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import redirect_stdout
-from dataclasses import dataclass
 from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-import pytest
-
-from kiltetl.pipelines.build import main, read_config
+from kiltetl.pipelines.config import read_config
 from kiltetl.schemas.reasons import (
     BLEU_BELOW_THRESHOLD,
     DUPLICATE_PAGE,
@@ -56,6 +49,7 @@ from kiltetl.transforms.datasets import DATASETS
 from kiltetl.transforms.datasets.spec import Text
 from kiltetl.transforms.wiki.dump import MalformedPage, pages, read_header
 from tests.support import miniwiki
+from tests.support.example_build import ExampleBuild
 
 FOLDER = miniwiki.EXAMPLES
 REASONS = {*SKIPS, *LOSSES, *FAILURES}
@@ -125,34 +119,6 @@ def test_dump_xml_writes_what_the_reader_reads() -> None:
 # The build
 
 
-@dataclass(frozen=True)
-class Built:
-    """What the whole pipeline makes of build.toml, and what it prints."""
-
-    output: Path
-    printed: str
-
-    def manifest(self, name: str) -> Any:
-        return json.loads((self.output / name).read_bytes())
-
-    def rows(self, pattern: str) -> list[dict[str, Any]]:
-        return [row for path in sorted(self.output.glob(pattern)) for row in pq.read_table(path).to_pylist()]
-
-    def tasks(self, dataset: str, split: str = "*") -> list[dict[str, Any]]:
-        return self.rows(f"tasks/{dataset}/{split}-*.parquet")
-
-    def titles(self) -> dict[str, dict[str, Any]]:
-        return {row["title"]: row for row in self.rows("knowledge_source/titles-*")}
-
-
-@pytest.fixture(scope="session")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
-    output = tmp_path_factory.mktemp("examples")
-    with redirect_stdout(io.StringIO()) as printed:
-        assert main([str(FOLDER / "build.toml"), "--output", str(output), "--no-color"]) == 0
-    return Built(output, printed.getvalue())
-
-
 WIKI = {
     OTHER_NAMESPACE: 4,
     REDIRECT: 13,
@@ -217,40 +183,41 @@ EXPECTED: dict[tuple[str, str], tuple[int, dict[str, int], dict[str, int], int]]
 }
 
 
-def test_counts_of_the_datasets(built: Built) -> None:
+def test_counts_of_the_datasets(example_build: ExampleBuild) -> None:
     found = {}
-    for path in (built.output / "tasks" / "manifests").iterdir():
-        manifest = built.manifest(f"tasks/manifests/{path.name}")
+    for path in (example_build.output / "tasks" / "manifests").iterdir():
+        manifest = example_build.manifest(f"tasks/manifests/{path.name}")
         counters = manifest["counters"]
         key = (manifest["dataset"], manifest["split"])
         skipped = Counter(manifest["skipped"]) + Counter(manifest["skipped_merging"])
         found[key] = (counters["read"], dict(skipped), manifest["rejected"], counters["written"])
-        assert len(built.tasks(*key)) == counters["written"]
+        assert len(example_build.tasks(*key)) == counters["written"]
         assert (
-            Counter(row["reason"] for row in built.rows("tasks/rejects/{}/{}-*".format(*key))) == manifest["rejected"]
+            Counter(row["reason"] for row in example_build.rows("tasks/rejects/{}/{}-*".format(*key)))
+            == manifest["rejected"]
         )
     assert found == EXPECTED
 
 
-def test_every_reason_occurs(built: Built) -> None:
+def test_every_reason_occurs(example_build: ExampleBuild) -> None:
     seen = set(WIKI).union(*(skipped.keys() | rejected.keys() for _, skipped, rejected, _ in EXPECTED.values()))
     assert seen == REASONS - {PAGE_FAILED}
-    assert {reason for reason in REASONS if re.search(rf"(?<![a-z-]){reason}s? +[0-9]", built.printed)} == seen
+    assert {reason for reason in REASONS if re.search(rf"(?<![a-z-]){reason}s? +[0-9]", example_build.printed)} == seen
 
 
 # ---------------------------------------------------------------------------------------------
 # The wiki
 
 
-def test_reasons_of_the_wiki(built: Built) -> None:
-    counters = built.manifest("knowledge_source/manifest.json")["counters"]
+def test_reasons_of_the_wiki(example_build: ExampleBuild) -> None:
+    counters = example_build.manifest("knowledge_source/manifest.json")["counters"]
     assert {reason: counters[reason] for reason in REASONS & counters.keys()} == WIKI
     not_read = sum(counters[reason] for reason in WIKI if reason in {*SKIPS, *FAILURES})
     assert counters["read"] == counters["pages"] + not_read == 66
 
 
-def test_titles_of_the_wiki(built: Built) -> None:
-    titles = built.titles()
+def test_titles_of_the_wiki(example_build: ExampleBuild) -> None:
+    titles = example_build.titles()
     pharos = titles["Pharos"]
     assert (pharos["wikipedia_title"], pharos["is_redirect"], pharos["hops"]) == ("Lighthouse of Alexandria", True, 2)
     assert pharos["wikipedia_id"] == titles["Lighthouse of Alexandria"]["wikipedia_id"]
@@ -258,12 +225,12 @@ def test_titles_of_the_wiki(built: Built) -> None:
     assert titles["Augustin Fresnel"]["wikipedia_title"] == "Augustin-Jean Fresnel"
     redirects = sum(row["is_redirect"] for row in titles.values())
     assert redirects == 13 - 4
-    assert len(titles) == redirects + len(built.rows("knowledge_source/pages-*"))
+    assert len(titles) == redirects + len(example_build.rows("knowledge_source/pages-*"))
 
 
-def test_constructs_of_the_wiki(built: Built) -> None:
-    rows = built.rows("knowledge_source/paragraphs-*")
-    articles = {row["wikipedia_title"]: row for row in built.rows("knowledge_source/pages-*")}
+def test_constructs_of_the_wiki(example_build: ExampleBuild) -> None:
+    rows = example_build.rows("knowledge_source/paragraphs-*")
+    articles = {row["wikipedia_title"]: row for row in example_build.rows("knowledge_source/pages-*")}
     texts = {row["text"] for row in rows}
     assert {row["kind"] for row in rows} == {"title", "section", "paragraph", "list_item"}
     assert {row["list_marker"] for row in rows} >= {None, "-", "1.", "2.", "7."}
@@ -284,14 +251,14 @@ def test_constructs_of_the_wiki(built: Built) -> None:
     for part in ("{{", "}}", "{|", "<ref", "thumb", "<!--", "A. Keeper", "~~~~", "\x01", "\x02"):
         assert part not in joined
     assert [title for title, page in articles.items() if page["is_disambiguation"]] == ["Mercury"]
-    assert built.manifest("knowledge_source/manifest.json")["unknown_templates"] == {"tide table": 1}
+    assert example_build.manifest("knowledge_source/manifest.json")["unknown_templates"] == {"tide table": 1}
     assert articles["Lighthouse"]["categories"] == ["Lighthouses", "Towers", "Navigation, aids to"]
     assert articles["Bay of Fundy"]["categories"] == ["Bays"], "the newer of two revisions"
 
 
-def test_links_of_the_wiki(built: Built) -> None:
-    titles, seen = built.titles(), Counter[str]()
-    for row in built.rows("knowledge_source/paragraphs-*"):
+def test_links_of_the_wiki(example_build: ExampleBuild) -> None:
+    titles, seen = example_build.titles(), Counter[str]()
+    for row in example_build.rows("knowledge_source/paragraphs-*"):
         for anchor in row["anchors"]:
             assert row["text"][anchor["start"] : anchor["end"]] == anchor["text"]
             assert anchor["wikipedia_title"] != row["wikipedia_title"], "a self link is no link"
@@ -312,9 +279,10 @@ def outputs(tasks: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         yield from task["output"]
 
 
-def test_train_keeps_what_dev_drops(built: Built) -> None:
+def test_train_keeps_what_dev_drops(example_build: ExampleBuild) -> None:
     kept = {
-        (name, split): {output["meta"]["unmapped_reason"] for output in outputs(built.tasks(name, split))} - {None}
+        (name, split): {output["meta"]["unmapped_reason"] for output in outputs(example_build.tasks(name, split))}
+        - {None}
         for name in ("fever", "hotpotqa", "nq", "triviaqa", "wow")
         for split in ("train", "validation")
     }
@@ -324,9 +292,9 @@ def test_train_keeps_what_dev_drops(built: Built) -> None:
     assert kept["fever", "validation"] == kept["hotpotqa", "validation"] == kept["wow", "validation"] == set()
 
 
-def test_spans_are_verbatim_edited_renamed_and_deep(built: Built) -> None:
+def test_spans_are_verbatim_edited_renamed_and_deep(example_build: ExampleBuild) -> None:
     for name in ("fever", "hotpotqa", "nq", "trex", "structured_zeroshot", "triviaqa", "wow"):
-        spans = [span for output in outputs(built.tasks(name)) for span in output["provenance"] or ()]
+        spans = [span for output in outputs(example_build.tasks(name)) for span in output["provenance"] or ()]
         scores = [span["bleu_score"] for span in spans]
         assert sum(score > 1 - 1e-9 for score in scores) >= 5, name
         assert sum(THRESHOLD <= score < 0.99 for score in scores) >= 1, name
@@ -337,9 +305,9 @@ def test_spans_are_verbatim_edited_renamed_and_deep(built: Built) -> None:
             assert any(span["meta"]["original_title"] for span in spans), name
 
 
-def test_mentions_lead_to_the_page_of_today(built: Built) -> None:
+def test_mentions_lead_to_the_page_of_today(example_build: ExampleBuild) -> None:
     moved = set()
-    for task in (task for name in ("aidayago2", "wned", "cweb") for task in built.tasks(name)):
+    for task in (task for name in ("aidayago2", "wned", "cweb") for task in example_build.tasks(name)):
         assert f"[START_ENT] {task['meta']['mention']} [END_ENT]" in task["input"]
         (output,) = task["output"]
         (page,) = output["provenance"]
@@ -349,15 +317,15 @@ def test_mentions_lead_to_the_page_of_today(built: Built) -> None:
     assert moved == {
         *(None, "Robert Stevenson", "Smeaton's Tower", "Dr Jekyll & Mr Hyde", "Pharos of Alexandria", "Quicksilver")
     }
-    entities = [output["answer"] for output in outputs(built.tasks("aidayago2", "test"))]
+    entities = [output["answer"] for output in outputs(example_build.tasks("aidayago2", "test"))]
     assert entities.count("Robert Louis Stevenson") == 2, "of CoNLL's own file"
 
 
-def test_facts_are_brought_together(built: Built) -> None:
-    facts = {task["input"]: task for name in ("trex", "structured_zeroshot") for task in built.tasks(name)}
+def test_facts_are_brought_together(example_build: ExampleBuild) -> None:
+    facts = {task["input"]: task for name in ("trex", "structured_zeroshot") for task in example_build.tasks(name)}
     author = facts["Treasure Island [SEP] author"]["output"]  # of structured_zeroshot: two questions, one sentence
     assert [output["answer"] for output in author] == ["Robert Louis Stevenson"]
-    (author,) = (task for task in built.tasks("trex") if task["input"] == "Treasure Island [SEP] author")
+    (author,) = (task for task in example_build.tasks("trex") if task["input"] == "Treasure Island [SEP] author")
     assert [(output["answer"], bool(output["provenance"])) for output in author["output"]] == [
         *2 * [("Robert Louis Stevenson", True)],  # in two articles
         ("R. L. Stevenson", False),
@@ -367,25 +335,25 @@ def test_facts_are_brought_together(built: Built) -> None:
     assert facts["Bell Rock Lighthouse [SEP] height"]["split"] == "test", "label and split of the option files"
 
 
-def test_answers_of_the_question_sets(built: Built) -> None:
-    (task,) = (task for task in built.tasks("triviaqa") if task["id"] == "tc_101")
+def test_answers_of_the_question_sets(example_build: ExampleBuild) -> None:
+    (task,) = (task for task in example_build.tasks("triviaqa") if task["id"] == "tc_101")
     found = [(output["answer"], span["title"]) for output in task["output"] for span in output["provenance"] or ()]
     assert found[:2] == [
         ("Robert Louis Stevenson", "Treasure Island"),
         ("Robert Louis Stevenson", "Strange Case of Dr Jekyll and Mr Hyde"),
     ]
-    assert all(output["provenance"] is None for output in outputs(built.tasks("eli5", "train")))
-    assert {output["meta"]["score"] for output in outputs(built.tasks("eli5", "train"))} >= {None, 41, -2}
+    assert all(output["provenance"] is None for output in outputs(example_build.tasks("eli5", "train")))
+    assert {output["meta"]["score"] for output in outputs(example_build.tasks("eli5", "train"))} >= {None, 41, -2}
     released = [
-        output["provenance"][0] for output in outputs(built.tasks("eli5", "validation")) if output["provenance"]
+        output["provenance"][0] for output in outputs(example_build.tasks("eli5", "validation")) if output["provenance"]
     ]
     assert [span["bleu_score"] for span in released].count(None) == 1, "checked, not aligned"
     assert {span["title"] for span in released} == {"Tide", "Moon", "Lightning rod", "Kite"}
 
 
-def test_mkqa_shares_questions_with_nq(built: Built) -> None:
-    mkqa = built.tasks("mkqa")
-    shared = {task["id"] for task in mkqa} & {task["id"] for task in built.tasks("nq")}
+def test_mkqa_shares_questions_with_nq(example_build: ExampleBuild) -> None:
+    mkqa = example_build.tasks("mkqa")
+    shared = {task["id"] for task in mkqa} & {task["id"] for task in example_build.tasks("nq")}
     assert len(shared) == 2
     assert {task["id"] for task in mkqa if any(output["provenance"] for output in task["output"])} == shared
     assert {output["meta"]["answer_type"] for output in outputs(mkqa)} - {None} == {

@@ -6,6 +6,7 @@ import json
 import lzma
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -40,6 +41,7 @@ from kiltetl.transforms.jobs import knowledge_source as stages
 from kiltetl.transforms.jobs import staging
 from tests.support.checkout import ENVIRONMENT
 from tests.support.miniwiki import Page, dump_xml, multistream
+from tests.support.sharing import Once
 from tests.support.small_wiki import PAGES, write
 
 
@@ -52,6 +54,12 @@ def run(dump: Path | str, output: Path, *options: str) -> dict[str, Any]:
     assert main(["--dump", str(dump), "--output", str(output), "--quiet", *options]) == 0
     manifest: dict[str, Any] = json.loads((output / "manifest.json").read_text())
     return manifest
+
+
+@pytest.fixture(scope="session")
+def fresh(once: Once) -> Path:
+    """A dump of the small wiki, ``d.xml.bz2``, and what is built of it at once, ``ks``; to be read alone."""
+    return once("small-wiki", lambda folder: run(write(folder / "d.xml.bz2"), folder / "ks"))
 
 
 def rows(output: Path, table: str) -> list[dict[str, Any]]:
@@ -147,18 +155,30 @@ def test_ids_are_decimal_and_unique(tmp_path: Path) -> None:
     assert [row["wikipedia_id"] for row in rows(tmp_path / "ks", "paragraphs")] == ["12", "12", "7", "7"]
 
 
-def test_same_input_same_bytes_whatever_the_number_of_workers(tmp_path: Path) -> None:
+@pytest.fixture(scope="session")
+def numbered(once: Once) -> Path:
+    """A dump of 300 pages, ``d.xml.bz2``, and what one process builds of it in 4 parts, ``ks``; to be read alone."""
+
+    def make(folder: Path) -> None:
+        pages = [Page(f"Page {i}", f"Text {i} of [[Page {i * 7 % 300}]]. " + noise(i, 700)) for i in range(300)]
+        build_with(1, write(folder / "d.xml.bz2", pages, per_stream=15), folder / "ks")
+
+    return once("numbered-wiki", make)
+
+
+def build_with(workers: int, dump: Path, output: Path) -> None:
+    settings = knowledge_source.Settings((str(dump),), str(output), workers, part_bytes=1 << 15)
+    knowledge_source.execute(settings, knowledge_source.Console(quiet=True))
+
+
+@pytest.mark.parametrize("workers", [1, 2, pytest.param(4, marks=pytest.mark.soak)])
+def test_same_input_same_bytes_whatever_the_number_of_workers(tmp_path: Path, numbered: Path, workers: int) -> None:
     """D5: with 1, 2 and 4 processes, and twice with one."""
-    pages = [Page(f"Page {i}", f"Text {i} of [[Page {i * 7 % 300}]]. " + noise(i, 2000)) for i in range(300)]
-    dump = write(tmp_path / "d.xml.bz2", pages, per_stream=5)
-    found = []
-    for name, workers in (("a", 1), ("b", 1), ("c", 2), ("d", 4)):
-        settings = knowledge_source.Settings((str(dump),), str(tmp_path / name), workers, part_bytes=1 << 16)
-        knowledge_source.execute(settings, knowledge_source.Console(quiet=True))
-        found.append(contents(tmp_path / name))
-    assert found[0] == found[1] == found[2] == found[3]
-    assert len([name for name in found[0] if name.startswith("paragraphs-")]) > 2
-    ids = [row["wikipedia_id"] for row in rows(tmp_path / "a", "pages")]
+    build_with(workers, numbered / "d.xml.bz2", tmp_path / "ks")
+    found = contents(tmp_path / "ks")
+    assert found == contents(numbered / "ks")
+    assert len([name for name in found if name.startswith("paragraphs-")]) == 4
+    ids = [row["wikipedia_id"] for row in rows(tmp_path / "ks", "pages")]
     assert ids == [str(i) for i in range(1, 301)]
 
 
@@ -166,12 +186,13 @@ def test_same_input_same_bytes_whatever_the_number_of_workers(tmp_path: Path) ->
     ("suffix", "pack"),
     [("xml", lambda data: data), ("xml.gz", gzip.compress), ("xml.bz2", bz2.compress), ("xml.xz", lzma.compress)],
 )
-def test_every_compression_gives_the_same_rows(tmp_path: Path, suffix: str, pack: Callable[[bytes], bytes]) -> None:
-    run(write(tmp_path / "d.xml.bz2"), tmp_path / "multistream")
+def test_every_compression_gives_the_same_rows(
+    tmp_path: Path, fresh: Path, suffix: str, pack: Callable[[bytes], bytes]
+) -> None:
     (tmp_path / f"e.{suffix}").write_bytes(pack(dump_xml(PAGES)))
     run(tmp_path / f"e.{suffix}", tmp_path / "other")
     for table in TABLES:
-        assert rows(tmp_path / "other", table) == rows(tmp_path / "multistream", table)
+        assert rows(tmp_path / "other", table) == rows(fresh / "ks", table)
 
 
 def test_many_files_are_one_wiki(tmp_path: Path) -> None:
@@ -295,8 +316,44 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path, monkeypatch: pytest.Monk
     assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
 
 
+@pytest.mark.parametrize(
+    ("size", "starts"),
+    [
+        (1000, [0]),
+        (1500, [0]),  # half a part more is no part of its own
+        (1501, [0, 1000]),
+        (2500, [0, 1000]),
+        (2501, [0, 1000, 2000]),
+        (3000, [0, 1000, 2000]),
+    ],
+)
+def test_parts_are_cut_without_a_tiny_last_one(tmp_path: Path, size: int, starts: list[int]) -> None:
+    bare = len(dump_xml([Page("A", "")], namespaces=None))
+    dump = tmp_path / "d.xml"
+    dump.write_bytes(dump_xml([Page("A", "x" * (size - bare))], namespaces=None))
+    assert dump.stat().st_size == size
+    parts = stages.plan_parts(expand([str(dump)]), 1000)
+    assert [(part.number, part.start, part.end) for part in parts] == [
+        (number, start, end) for number, (start, end) in enumerate(zip(starts, [*starts[1:], size], strict=True))
+    ]
+    assert all(part.splits and part.limit is None for part in parts)
+    (head,) = stages.plan_parts(expand([str(dump)]), 1000, limit_pages=1)
+    assert (head.start, head.end, head.splits, head.limit) == (0, size, False, 1)
+
+
+def test_parts_of_several_files_are_numbered_through(tmp_path: Path) -> None:
+    for name in ("a.xml", "b.xml"):
+        (tmp_path / name).write_bytes(dump_xml([Page("A", "x" * 2000)], namespaces=None))
+    (tmp_path / "c.xml.gz").write_bytes(gzip.compress(dump_xml([Page("A", "x" * 2000)], namespaces=None)))
+    parts = stages.plan_parts(expand([str(tmp_path / "*")]), 1300)
+    assert [(part.number, Path(part.path).name, part.start, part.splits) for part in parts] == [
+        (0, "a.xml", 0, True), (1, "a.xml", 1300, True), (2, "b.xml", 0, True), (3, "b.xml", 1300, True),
+        (4, "c.xml.gz", 0, False),
+    ]  # fmt: skip
+
+
 def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
-    pages = [Page(f"Page {i}", noise(i, 10_000)) for i in range(600)]
+    pages = [Page(f"Page {i}", noise(i, 10_000)) for i in range(300)]
     dump = write(tmp_path / "d.xml.bz2", pages, per_stream=20)
     code = (
         "from kiltetl.pipelines import knowledge_source as k\n"
@@ -320,10 +377,9 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("moves", [0, 1, 3, 4])
 def test_a_run_that_dies_while_it_publishes_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int
+    tmp_path: Path, fresh: Path, monkeypatch: pytest.MonkeyPatch, moves: int
 ) -> None:
-    dump = write(tmp_path / "d.xml.bz2")
-    fresh = run(dump, tmp_path / "fresh")
+    dump = fresh / "d.xml.bz2"
     move, done = staging.move, []
 
     def die(source: str, target: str) -> None:
@@ -337,15 +393,14 @@ def test_a_run_that_dies_while_it_publishes_goes_on(
     assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 1
     assert len(done) == moves
     monkeypatch.undo()
-    assert run(dump, tmp_path / "ks") == fresh
-    assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
+    run(dump, tmp_path / "ks")
+    assert contents(tmp_path / "ks") == contents(fresh / "ks")
 
 
 @pytest.mark.parametrize("damage", ["", "{}", "[]", '{"run": 1, "summary": [], "shards": []}'])
 @pytest.mark.parametrize("marker", ["scan-00000", "resolve-00000", "parse-00000", "input-00000"])
-def test_a_damaged_marker_means_not_done(tmp_path: Path, marker: str, damage: str) -> None:
-    dump = write(tmp_path / "d.xml.bz2")
-    run(dump, tmp_path / "fresh")
+def test_a_damaged_marker_means_not_done(tmp_path: Path, fresh: Path, marker: str, damage: str) -> None:
+    dump = fresh / "d.xml.bz2"
     settings = knowledge_source.Settings((str(dump),), str(tmp_path / "ks"))
     job = knowledge_source.plan(settings)
     stages.hash_input(job, 0)
@@ -355,7 +410,7 @@ def test_a_damaged_marker_means_not_done(tmp_path: Path, marker: str, damage: st
     stages.parse_part(job, job.parts[0], index, resolved["duplicates"])
     Path(job.staging.folder, f"{marker}.json").write_text(damage)
     run(dump, tmp_path / "ks")
-    assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
+    assert contents(tmp_path / "ks") == contents(fresh / "ks")
 
 
 @pytest.mark.parametrize("left", [0, 0.5, None])
@@ -371,10 +426,9 @@ def test_a_damaged_marker_means_not_done(tmp_path: Path, marker: str, damage: st
         "titles.arrow",
     ],
 )
-def test_a_damaged_shard_means_not_done(tmp_path: Path, shard: str, left: float | None) -> None:
+def test_a_damaged_shard_means_not_done(tmp_path: Path, fresh: Path, shard: str, left: float | None) -> None:
     """Whether it is gone, or a share of it is left."""
-    dump = write(tmp_path / "d.xml.bz2")
-    run(dump, tmp_path / "fresh")
+    dump = fresh / "d.xml.bz2"
     job = knowledge_source.plan(knowledge_source.Settings((str(dump),), str(tmp_path / "ks")))
     stages.scan_part(job, job.parts[0])
     resolved = stages.resolve(job)
@@ -387,7 +441,7 @@ def test_a_damaged_shard_means_not_done(tmp_path: Path, shard: str, left: float 
     else:
         damaged.write_bytes(damaged.read_bytes()[: int(damaged.stat().st_size * left)])
     run(dump, tmp_path / "ks")
-    assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
+    assert contents(tmp_path / "ks") == contents(fresh / "ks")
 
 
 def test_work_on_a_file_that_was_changed_since_is_not_used(tmp_path: Path) -> None:
@@ -405,12 +459,12 @@ def test_work_on_a_file_that_was_changed_since_is_not_used(tmp_path: Path) -> No
     assert "Gape 100" in {row["title"] for row in rows(tmp_path / "ks", "titles")}
 
 
-def test_what_stands_there_goes_when_its_successor_is_whole(tmp_path: Path) -> None:
-    run(write(tmp_path / "d.xml.bz2"), tmp_path / "ks")
+def test_what_stands_there_goes_when_its_successor_is_whole(tmp_path: Path, fresh: Path) -> None:
+    shutil.copytree(fresh / "ks", tmp_path / "ks")
     (tmp_path / "ks" / "staging").mkdir()
     (tmp_path / "ks" / "staging" / "mine.txt").write_text("x")
     before = {path: path.read_bytes() for path in (tmp_path / "ks").rglob("*") if path.is_file()}
-    dump = (tmp_path / "d.xml.bz2").read_bytes()
+    dump = (fresh / "d.xml.bz2").read_bytes()
     (tmp_path / "cut.xml.bz2").write_bytes(dump[: len(dump) - 60])
     assert main(["--dump", str(tmp_path / "cut.xml.bz2"), "--output", str(tmp_path / "ks"), "--overwrite"]) == 1
     after = {path: path.read_bytes() for path in (tmp_path / "ks").rglob("*") if path.is_file()}
@@ -451,9 +505,11 @@ def test_what_is_built_is_not_built_again(tmp_path: Path, capsys: pytest.Capture
 
 @pytest.mark.parametrize("name", ["paragraphs", "pages", "titles-", "rejects", "titles.arrow"])
 @pytest.mark.parametrize("keep", [None, 0.0, 0.6])
-def test_what_is_built_is_built_again_where_a_table_is_gone(tmp_path: Path, name: str, keep: float | None) -> None:
-    dump = write(tmp_path / "d.xml.bz2")
-    run(dump, tmp_path / "ks")
+def test_what_is_built_is_built_again_where_a_table_is_gone(
+    tmp_path: Path, fresh: Path, name: str, keep: float | None
+) -> None:
+    dump = fresh / "d.xml.bz2"
+    shutil.copytree(fresh / "ks", tmp_path / "ks")
     before = contents(tmp_path / "ks")
     (path,) = (tmp_path / "ks").glob(f"{name}*")
     if keep is None:
@@ -465,12 +521,12 @@ def test_what_is_built_is_built_again_where_a_table_is_gone(tmp_path: Path, name
 
 
 def test_a_run_that_dies_after_its_manifest_leaves_nothing_for_long(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, fresh: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def die(folder: str) -> None:
         raise OSError("the machine died")
 
-    dump = write(tmp_path / "d.xml.bz2")
+    dump = fresh / "d.xml.bz2"
     monkeypatch.setattr(staging, "delete_folder", die)
     assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 1
     monkeypatch.undo()
@@ -483,8 +539,7 @@ def test_a_run_that_dies_after_its_manifest_leaves_nothing_for_long(
         assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 2
     assert left.exists()
     run(dump, tmp_path / "ks")
-    run(dump, tmp_path / "fresh")
-    assert contents(tmp_path / "ks") == contents(tmp_path / "fresh")
+    assert contents(tmp_path / "ks") == contents(fresh / "ks")
 
 
 def test_a_wiki_without_articles_has_empty_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -570,8 +625,8 @@ def test_mistakes_of_the_user(
     assert said.format(**places) in message
 
 
-def test_the_summary_adds_up(tmp_path: Path) -> None:
-    manifest = run(write(tmp_path / "d.xml.bz2"), tmp_path / "ks")
+def test_the_summary_adds_up(fresh: Path) -> None:
+    manifest = json.loads((fresh / "ks" / "manifest.json").read_text())
     assert knowledge_source.summary(manifest).splitlines() == [
         "knowledge source               count",
         "-----------------------------  -----",
@@ -591,33 +646,35 @@ def test_the_summary_adds_up(tmp_path: Path) -> None:
     ]
 
 
-def test_ctrl_c_comes_back_at_once(tmp_path: Path) -> None:
-    """With one process and with two; in the middle of a part, whatever it still takes."""
-    pages = [Page(f"Page {i}", noise(i, 60_000)) for i in range(700)]
-    dump = write(tmp_path / "d.xml.bz2", pages, per_stream=20)
-    for workers in ("1", "2"):
-        code = "import signal, sys; from kiltetl.pipelines import cli\n"
-        code += "if __name__ == '__main__':\n    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
-        code += "    sys.exit(cli.main())\n"
-        (tmp_path / "run.py").write_text(code)
-        given = ["knowledge-source", "--dump", str(dump), "--output", str(tmp_path / workers), "--workers", workers]
-        process = subprocess.Popen(
-            [sys.executable, str(tmp_path / "run.py"), *given, "--part-mb", "10"],
-            cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-            start_new_session=True,
-        )  # fmt: skip
-        left = tmp_path / workers / ".kiltetl-staging-knowledge-source"
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not list(left.glob("scan-*.tmp")) and process.poll() is None:
-            time.sleep(0.01)
-        assert process.poll() is None, process.communicate()
-        os.killpg(process.pid, signal.SIGINT)
-        begun = time.monotonic()
-        _, said = process.communicate(timeout=30)
-        assert time.monotonic() - begun < 2
-        assert process.returncode == 130, said
-        assert said.splitlines()[-1].startswith("kiltetl: interrupted; finished parts are kept")
-        assert "Traceback" not in said
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_comes_back_at_once(tmp_path: Path, workers: str) -> None:
+    """With one process and with two; in the middle of a part, which is not read to its end."""
+    xml = dump_xml([Page(f"Page {i}", noise(i, 60_000)) for i in range(20)])
+    first, last = xml.index(b"  <page>"), xml.rindex(b"</mediawiki>")
+    dump = tmp_path / "d.xml.bz2"
+    dump.write_bytes(bz2.compress(xml[:first]) + bz2.compress(xml[first:last]) * 40 + bz2.compress(xml[last:]))
+    code = "import signal, sys; from kiltetl.pipelines import cli\n"
+    code += "if __name__ == '__main__':\n    signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "    sys.exit(cli.main())\n"
+    (tmp_path / "run.py").write_text(code)
+    given = ["knowledge-source", "--dump", str(dump), "--output", str(tmp_path / "ks"), "--workers", workers]
+    process = subprocess.Popen(
+        [sys.executable, str(tmp_path / "run.py"), *given, "--part-mb", "10"],
+        cwd=tmp_path, env=ENVIRONMENT, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    left = tmp_path / "ks" / ".kiltetl-staging-knowledge-source"
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and not list(left.glob("scan-*.tmp")) and process.poll() is None:
+        time.sleep(0.01)
+    assert process.poll() is None, process.communicate()
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130, said
+    assert said.splitlines()[-1].startswith("kiltetl: interrupted; finished parts are kept")
+    assert "Traceback" not in said
+    assert list(left.glob("scan-*.tmp"))
+    assert not list(left.glob("scan-*.json"))
 
 
 @pytest.mark.parametrize(
@@ -654,21 +711,23 @@ REAL = {
 }
 
 
-def test_every_real_dump_builds(shared: Path, tmp_path: Path) -> None:
-    found = {}
-    for dump in sorted((shared / "data" / "dumps").iterdir()):
-        output = tmp_path / dump.name
-        counters = run(dump, output)["counters"]
-        found[dump.name] = tuple(counters.get(name, 0) for name in ("read", "articles", "redirects", "titles"))
-        for row in rows(output, "paragraphs"):
-            assert row["text"].strip() == row["text"] != ""
-            for anchor in row["anchors"]:
-                assert row["text"][anchor["start"] : anchor["end"]] == anchor["text"]
-    assert found == REAL
+@pytest.mark.parametrize("dump", REAL)
+def test_every_real_dump_builds(real_source: Callable[[str], Path], dump: str) -> None:
+    output = real_source(dump)
+    counters = json.loads((output / "manifest.json").read_text())["counters"]
+    assert tuple(counters.get(name, 0) for name in ("read", "articles", "redirects", "titles")) == REAL[dump]
+    for row in rows(output, "paragraphs"):
+        assert row["text"].strip() == row["text"] != ""
+        for anchor in row["anchors"]:
+            assert row["text"][anchor["start"] : anchor["end"]] == anchor["text"]
 
 
-def test_real_revisions_of_the_kilt_snapshot_have_their_ids(shared: Path, tmp_path: Path) -> None:
-    run(shared / "data" / "dumps" / "enwiki-2019-08-mini.xml.bz2", tmp_path / "ks")
-    pages = {row["wikipedia_title"]: row for row in rows(tmp_path / "ks", "pages")}
+def test_every_real_dump_is_built(shared: Path) -> None:
+    assert {path.name for path in (shared / "data" / "dumps").iterdir()} == set(REAL)
+
+
+def test_real_revisions_of_the_kilt_snapshot_have_their_ids(real_source: Callable[[str], Path]) -> None:
+    output = real_source("enwiki-2019-08-mini.xml.bz2")
+    pages = {row["wikipedia_title"]: row for row in rows(output, "pages")}
     assert pages["The Ren & Stimpy Show"]["wikipedia_id"] == "25912"
     assert pages["The Ren & Stimpy Show"]["history"]["revid"] == 910994273

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from kiltetl.pipelines import build, export, knowledge_source, report, tasks
+from kiltetl.pipelines import export, knowledge_source, report, tasks
+from kiltetl.pipelines.config import plan_of
 from kiltetl.schemas.reasons import (
     BLEU_BELOW_THRESHOLD,
     NO_ANSWER,
@@ -19,7 +20,8 @@ from kiltetl.schemas.reasons import (
     PAGE_NOT_IN_KNOWLEDGE_SOURCE,
     SPAN_NOT_IN_PAGE,
 )
-from kiltetl.transforms.metrics import kilt, mkqa
+from kiltetl.transforms.metrics import mkqa
+from kiltetl.transforms.metrics.kilt_scorer import evaluate_kilt
 from tests.support.adapters import FOLDER
 from tests.support.miniwiki import Page, dump_xml
 
@@ -161,7 +163,7 @@ def test_exported_files_are_gold_for_the_evaluation(mapped: Path, tmp_path: Path
     gold = run_export(mapped, tmp_path / "kilt", "--split", "dev")["hotpotqa-dev-kilt.jsonl"]
     table = rows(mapped, "hotpotqa", "validation")
     guess = [{"id": r["id"], "output": [{"answer": "yes", "provenance": [{"wikipedia_id": "101"}]}]} for r in table]
-    figures = dict(kilt.evaluate(gold, guess).metrics)
+    figures = dict(evaluate_kilt(gold, guess).metrics)
     assert (figures["em"], figures["Rprec"]) == (1.0, 0.75)
 
 
@@ -426,7 +428,7 @@ def test_evaluations_take_borrowed_evidence_for_no_answer_of_its_own(nq: Path, q
     gold = run_export(tmp_path, tmp_path / "kilt")["mkqa-dev-kilt.jsonl"]
     (one,) = [line for line in gold if line["id"] == row["id"] and line["meta"]["language"] == "en"]
     guess = {"id": row["id"], "output": [{"answer": "Lu Ban", "provenance": [{"wikipedia_id": "102"}]}]}
-    figures = dict(kilt.evaluate([one], [guess]).metrics)
+    figures = dict(evaluate_kilt([one], [guess]).metrics)
     assert (figures["em"], figures["Rprec"], figures["KILT-em"]) == (1.0, 1.0, 1.0)
 
 
@@ -455,7 +457,7 @@ def test_a_configuration_takes_both(tmp_path: Path) -> None:
     text += '[[task]]\ndataset = "mkqa"\nsplit = "dev"\nsource = ["mkqa.jsonl.gz"]\nmkqa_provenance = true\n'
     text += '[[task]]\ndataset = "mkqa"\nsplit = "dev"\nsource = ["mkqa.jsonl.gz"]\nmkqa_provenance = "elsewhere"\n'
     (tmp_path / "build.toml").write_text(text)
-    _, found, _ = build.settings_of(str(tmp_path / "build.toml"), None, False, False, ())
+    found = plan_of(str(tmp_path / "build.toml"), None, False, False, ()).tasks
     assert found[0].from_kilt == (str(tmp_path / "nq-train-kilt.jsonl"),)
     assert found[0].source == ()
     assert found[1].mkqa_provenance == found[1].output == str(tmp_path / "out" / "tasks")

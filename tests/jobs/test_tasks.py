@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +28,12 @@ from kiltetl.schemas.records import Evidence, Example, ExampleOutput, Reject, Ta
 from kiltetl.transforms.alignment.tokens import tokens
 from kiltetl.transforms.datasets import DATASETS
 from kiltetl.transforms.datasets.spec import Dataset
+from kiltetl.transforms.files.paths import FileInfo
+from kiltetl.transforms.jobs import examples
 from kiltetl.transforms.jobs import knowledge_source as stages
 from tests.support.adapters import FOLDER, NOT_RELEASED, RENAMED
 from tests.support.miniwiki import Page, dump_xml
+from tests.support.sharing import Once
 
 KITE = "A kite is a tethered craft that is held up by the wind."
 BALLOON = "A balloon is a bag that is filled with a gas lighter than air."
@@ -63,12 +67,22 @@ CORPUS = [
 
 
 @pytest.fixture(scope="session")
-def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("source")
-    (folder / "wiki-20190801.xml").write_bytes(dump_xml(WIKI))
-    arguments = ["--dump", str(folder / "wiki-20190801.xml"), "--output", str(folder / "ks"), "--quiet"]
-    assert knowledge_source.main(arguments) == 0
-    return folder / "ks"
+def source(once: Once) -> Path:
+    def make(folder: Path) -> None:
+        (folder / "wiki-20190801.xml").write_bytes(dump_xml(WIKI))
+        arguments = ["--dump", str(folder / "wiki-20190801.xml"), "--output", str(folder / "ks"), "--quiet"]
+        assert knowledge_source.main(arguments) == 0
+
+    return once("kites", make) / "ks"
+
+
+@pytest.fixture(scope="session")
+def mapped(once: Once, source: Path) -> Path:
+    """The rows of HotpotQA's dev, ``q.json``, and what they are mapped to, ``out``; to be read alone."""
+    return once(
+        "kites-mapped",
+        lambda folder: run("hotpotqa", "dev", write_json(folder / "q.json", ROWS), source, folder / "out"),
+    )
 
 
 def write_json(path: Path, rows: Any) -> Path:
@@ -185,6 +199,23 @@ def test_a_train_split_keeps_every_answer(tmp_path: Path, source: Path) -> None:
     assert weak["h3"]["meta"]["unmapped_reason"] is None
 
 
+@pytest.mark.parametrize(
+    ("number", "split", "reasons"),
+    [
+        (3, "train", "bleu-below-threshold 1"),  # the record is there, bare
+        (4, "dev", "page-not-in-knowledge-source 1"),  # the first of two facts
+        (1, "dev", None),
+    ],
+)
+def test_a_run_that_maps_nothing_warns_and_says_why(
+    tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str], number: int, split: str, reasons: str | None
+) -> None:
+    run("hotpotqa", split, write_json(tmp_path / "r.json", ROWS[number - 1 : number]), source, tmp_path / "out")
+    name = {"dev": "validation"}.get(split, split)
+    warning = f"warning: hotpotqa/{name}: not one example could be mapped ({reasons})\n"
+    assert capsys.readouterr().err == ("" if reasons is None else warning)
+
+
 def test_same_bytes_with_one_or_several_workers_and_files(tmp_path: Path, source: Path) -> None:
     files = [write_json(tmp_path / f"q{i}.json", ROWS[i : i + 1]) for i in range(len(ROWS))]
     for name, workers in (("one", "1"), ("again", "1"), ("two", "2")):
@@ -215,16 +246,18 @@ def test_what_is_mapped_is_not_mapped_again(
     "name", ["hotpotqa/validation-", "rejects/hotpotqa/validation-", "manifests/hotpotqa-validation"]
 )
 @pytest.mark.parametrize("damage", [None, "", "[]", "{}", '{"files": 1}', "half"])
-def test_what_is_damaged_is_mapped_again(tmp_path: Path, source: Path, name: str, damage: str | None) -> None:
-    questions = write_json(tmp_path / "q.json", ROWS)
-    first = run("hotpotqa", "dev", questions, source, tmp_path / "out")
+def test_what_is_damaged_is_mapped_again(
+    tmp_path: Path, source: Path, mapped: Path, name: str, damage: str | None
+) -> None:
+    questions = mapped / "q.json"
+    shutil.copytree(mapped / "out", tmp_path / "out")
     before = {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()}
     (path,) = (one for one in before if one.relative_to(tmp_path / "out").as_posix().startswith(name))
     if damage is None:
         path.unlink()
     else:
         path.write_bytes(before[path][: len(before[path]) // 2] if damage == "half" else damage.encode())
-    assert run("hotpotqa", "dev", questions, source, tmp_path / "out") == first
+    run("hotpotqa", "dev", questions, source, tmp_path / "out")
     assert {path: path.read_bytes() for path in (tmp_path / "out").rglob("*") if path.is_file()} == before
 
 
@@ -468,14 +501,16 @@ def document(title: str, *facts: tuple[str, str, str]) -> dict[str, Any]:
     return {"title": title, "text": KITE, "sentences_boundaries": [[0, len(KITE)]], "triples": triples}
 
 
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_relations_of_too_few_facts_in_all_files_are_left_out(
-    tmp_path: Path, source: Path, workers: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    files = [
-        write_json(tmp_path / "1.json", [document("Kite", ("Kite", "P61", "Mozi"), ("Kite", "P17", "China"))]),
-        write_json(tmp_path / "2.json", [document("Kite", ("Wing", "P61", "Mozi"), ("Wing", "P99999", "China"))]),
+def facts_of_two_files(folder: Path) -> list[Path]:
+    return [
+        write_json(folder / "1.json", [document("Kite", ("Kite", "P61", "Mozi"), ("Kite", "P17", "China"))]),
+        write_json(folder / "2.json", [document("Kite", ("Wing", "P61", "Mozi"), ("Wing", "P99999", "China"))]),
     ]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_relations_of_too_few_facts_in_all_files_are_left_out(tmp_path: Path, source: Path, workers: str) -> None:
+    files = facts_of_two_files(tmp_path)
     rule = ["--option", "min-facts=2", "--option", "held-out=0", "--workers", workers]
     manifest = run("trex", "train", files, source, tmp_path / "out", *rule)
     assert [row["input"] for row in rows(tmp_path / "out" / "trex", "train")] == [
@@ -485,7 +520,12 @@ def test_relations_of_too_few_facts_in_all_files_are_left_out(
     assert manifest["parameters"]["options"] == {"held-out": "0", "min-facts": "2"}
     assert "remarks" not in manifest
 
-    manifest = run("trex", "train", files, source, tmp_path / "all", "--option", "min-facts=1", "--workers", workers)
+
+def test_relations_without_a_label_are_remarked_on(
+    tmp_path: Path, source: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = facts_of_two_files(tmp_path)
+    manifest = run("trex", "train", files, source, tmp_path / "all", "--option", "min-facts=1")
     assert [row["input"].partition(" [SEP] ")[2] for row in rows(tmp_path / "all" / "trex", "train")] == [
         "discoverer or inventor", "country", "discoverer or inventor", "P99999",
     ]  # fmt: skip
@@ -497,6 +537,39 @@ def test_relations_of_too_few_facts_in_all_files_are_left_out(
 
     run("trex", "train", files, source, tmp_path / "none")
     assert "trex/train: not one example could be mapped (rare-relation 4)" in capsys.readouterr().err
+
+
+def test_several_buckets_hold_what_one_holds(tmp_path: Path, source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Examples of one key meet in one bucket, whatever file they come from, and every bucket has its share."""
+    files = []
+    for number in range(3):
+        facts = [("S" * (n + 1), "P61", f"Object {number}") for n in range(number, 24, 2)]
+        files.append(write_json(tmp_path / f"{number}.json", [document("Kite", *facts)]))
+    rule = ["--option", "min-facts=1", "--option", "held-out=0"]
+    whole = run("trex", "train", files, source, tmp_path / "one", *rule)
+    size = sum(path.stat().st_size for path in files)
+    monkeypatch.setattr(examples, "BUCKET_BYTES", -(-size // 4))
+    parts = run("trex", "train", files, source, tmp_path / "four", *rule)
+    assert [file["name"] for file in parts["files"]] == [f"train-{n:05d}-of-00004.parquet" for n in range(4)]
+    assert all(file["rows"] for file in parts["files"])
+    assert {name: parts[name] for name in ("counters", "sets", "skipped", "skipped_merging", "bleu")} == {
+        name: whole[name] for name in ("counters", "sets", "skipped", "skipped_merging", "bleu")
+    }
+    one, four = ({row["id"]: row for row in rows(tmp_path / name / "trex", "train")} for name in ("one", "four"))
+    assert four == one
+    assert len(one) == 24
+    # those of the second file are those of the first and third less one
+    assert sorted(len(row["output"]) for row in one.values()) == [1] * 13 + [2] * 11
+
+
+def test_the_number_of_buckets_is_that_of_the_bytes() -> None:
+    def count(*sizes: int) -> int:
+        return examples.bucket_count([FileInfo(f"{number}.jsonl", size) for number, size in enumerate(sizes)])
+
+    most = 64 << 20
+    assert [count(), count(0), count(1), count(most), count(most, 1), count(most, most), count(most, most, 1)] == [
+        1, 1, 1, 1, 2, 2, 3,
+    ]  # fmt: skip
 
 
 def test_relations_are_divided_by_all_files(tmp_path: Path, source: Path) -> None:
@@ -688,11 +761,8 @@ def test_real_records_without_their_pages_become_counted_rejects(
 
 
 @pytest.fixture(scope="session")
-def enwiki(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("enwiki") / "ks"
-    dump = shared / "data" / "dumps" / "enwiki-2016-sample.xml.bz2"
-    assert knowledge_source.main(["--dump", str(dump), "--output", str(folder), "--quiet"]) == 0
-    return folder
+def enwiki(real_source: Callable[[str], Path]) -> Path:
+    return real_source("enwiki-2016-sample.xml.bz2")
 
 
 def test_real_mkqa_gives_a_row_for_each_language(shared: Path, tmp_path: Path) -> None:

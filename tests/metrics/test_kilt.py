@@ -2,6 +2,8 @@
 
 import json
 import random
+import sys
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ from hypothesis import strategies as st
 from kiltetl.schemas.errors import EvaluationError
 from kiltetl.transforms.metrics import bootstrap, kilt
 from kiltetl.transforms.metrics.huggingface import KiltMetric
-from kiltetl.transforms.metrics.kilt import evaluate
+from kiltetl.transforms.metrics.kilt_scorer import evaluate_kilt as evaluate
+from kiltetl.transforms.metrics.kilt_scorer import statistic
+from kiltetl.transforms.metrics.scorer import EXTRA
 from kiltetl.transforms.metrics.text import common_subsequence, rouge_l, squad_normal, token_f1
 
 
@@ -207,6 +211,61 @@ def test_token_f1_is_symmetric_and_in_range(x: list[str], y: list[str]) -> None:
     assert token_f1(x, x) == (1.0 if x else 0.0)
 
 
+@given(st.lists(st.sampled_from("abcde"), max_size=60), st.lists(st.sampled_from("abcdefg"), max_size=60))
+def test_token_f1_counts_a_token_as_often_as_both_have_it(x: list[str], y: list[str]) -> None:
+    same = sum((Counter(x) & Counter(y)).values())
+    assert token_f1(x, y) == pytest.approx(2 * same / (len(x) + len(y)) if same else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("prediction", "gold", "f1"),
+    [
+        ("a a b", "a a c", 2 / 3),
+        ("a a", "a a a", 4 / 5),
+        ("a b", "b c", 1 / 2),
+        ("a", "b", 0.0),
+        ("a a b " * 10, "a c c " * 10, 1 / 3),
+        ("a " * 30, "a b " * 15, 1 / 2),
+    ],
+)
+def test_token_f1_of_repeated_tokens(prediction: str, gold: str, f1: float) -> None:
+    """Distinct ones, few and many: each is counted in its own way."""
+    assert token_f1(prediction.split(), gold.split()) == pytest.approx(f1)
+
+
+@pytest.mark.parametrize(
+    ("ranked", "sets", "expected"),
+    [
+        (("x", "a"), [("a",)], 0.0),
+        (("a", "x"), [("a",)], 1.0),
+        (("a", "x", "b"), [("a", "b")], 0.5),
+        (("a", "x", "b"), [("a", "b"), ("b",), ("a",)], 1.0),
+        (("a",), [("a", "b", "c")], 1 / 3),
+        ((), [("a",)], 0.0),
+        (("a",), [(), None], 0.0),
+    ],
+)
+def test_r_precision(ranked: tuple[str, ...], sets: list[tuple[str, ...] | None], expected: float) -> None:
+    assert kilt.r_precision(ranked, sets) == pytest.approx(expected)
+
+
+def test_what_a_record_says_beside_its_scores() -> None:
+    record = gold(
+        {"answer": "three words here", "provenance": pages("1", "2", "3")},
+        {"answer": "two words", "provenance": pages("4", "5")},
+    )
+    (row,) = evaluate([record], [guess("x", pages("7", "8", "7"))]).rows
+    assert (row.answer_words, row.evidence_pages, row.predicted_pages, row.prediction) == (2, 2, 2, "x")
+    (row,) = evaluate([{"id": "1", "output": [{"provenance": []}]}], [guess(" x ")]).rows
+    assert (row.answer_words, row.evidence_pages, row.predicted_pages, row.prediction) == (None, None, 0, "x")
+
+
+def test_a_page_may_be_called_minus_one() -> None:
+    """-1 is a sentinel of paragraphs and offsets, not of pages."""
+    found = metrics(gold({"answer": "x", "provenance": pages("-1")}), guess("x", pages("-1")), strict=True)
+    assert found["Rprec"] == 1.0
+
+
 # --------------------------------------------------------------------------------------------
 # What users met
 
@@ -255,7 +314,7 @@ def test_records_are_joined_by_id() -> None:
     assert evaluate(golds, [two, one]).metrics == evaluate(golds, [one, two]).metrics
     assert evaluate(golds, [one, two]).metrics["accuracy"] == 1.0
     extra = evaluate(golds, [one, two, nine])
-    assert (extra.metrics["accuracy"], list(extra.extra), extra.notes[kilt.EXTRA]) == (1.0, ["9"], 1)
+    assert (extra.metrics["accuracy"], list(extra.extra), extra.notes[EXTRA]) == (1.0, ["9"], 1)
     with pytest.raises(EvaluationError, match="no prediction for id '2'"):
         evaluate(golds, [one])
     with pytest.raises(EvaluationError, match="more than one prediction for id '1'"):
@@ -265,6 +324,60 @@ def test_records_are_joined_by_id() -> None:
     many = [gold({"answer": "a"}, id=i) for i in range(9)]
     with pytest.raises(EvaluationError, match=r"no prediction for 9 ids: '0', '1', '2', '3', '4', …"):
         evaluate(many, [])
+
+
+def test_records_are_joined_in_linear_time() -> None:
+    """In whatever order they come; the work is counted as calls of functions, which are the same each time."""
+
+    def calls_of(count: int) -> tuple[int, dict[str, float]]:
+        golds = [{"id": i, "output": [{"answer": "x"}]} for i in range(count)]
+        guesses = [{"id": i, "output": [{"answer": "x" if i % 4 else "y"}]} for i in reversed(range(count))]
+        calls = 0
+
+        def count_call(frame: object, event: str, argument: object) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        sys.setprofile(count_call)
+        try:
+            found = evaluate(golds, guesses)
+        finally:
+            sys.setprofile(None)
+        return calls, found.metrics
+
+    small, _ = calls_of(100)
+    large, figures = calls_of(1600)
+    assert figures["em"] == figures["accuracy"] == 0.75
+    assert figures["Rprec"] == figures["KILT-em"] == 0.0
+    assert 15 < large / small < 17
+
+
+def test_ids_are_compared_in_a_table() -> None:
+    """No id is compared with more than a few others: each compares itself by its hash first."""
+    compared = 0
+
+    class Id(str):
+        __slots__ = ()
+
+        def __hash__(self) -> int:
+            return super().__hash__()
+
+        def __eq__(self, other: object) -> bool:
+            nonlocal compared
+            compared += 1
+            return super().__eq__(other)
+
+        def strip(self, characters: str | None = None, /) -> str:  # type: ignore[override]
+            return self
+
+        def __str__(self) -> str:
+            return self
+
+    count = 2000
+    golds = [{"id": Id(i), "output": [{"answer": "x"}]} for i in range(count)]
+    guesses = [{"id": Id(i), "output": [{"answer": "x"}]} for i in reversed(range(count))]
+    assert evaluate(golds, guesses).metrics["em"] == 1.0
+    assert 0 < compared < 20 * count
 
 
 def test_more_than_one_output_is_refused_with_advice() -> None:
@@ -468,7 +581,7 @@ def test_the_convention_of_evaluate() -> None:
 def test_the_bootstrap_is_that_of_its_seed_and_covers_the_mean() -> None:
     golds = [gold({"answer": "x"}, id=i) for i in range(200)]
     found = evaluate(golds, [guess("x" if i % 4 else "y", id=i) for i in range(200)])
-    draw = kilt.statistic(found)
+    draw = statistic(found)
     drawn = bootstrap.samples(draw, 200, 500, 7)
     assert (drawn == bootstrap.samples(draw, 200, 500, 7)).all()
     bounds = bootstrap.interval(drawn[:, 0])
@@ -483,7 +596,7 @@ def test_the_paired_bootstrap_tells_a_difference_from_none() -> None:
     golds = [gold({"answer": "x"}, id=i) for i in range(300)]
     good = evaluate(golds, [guess("x" if i % 3 else "y", id=i) for i in range(300)])
     bad = evaluate(golds, [guess("x" if i % 2 else "y", id=i) for i in range(300)])
-    drawn = [bootstrap.samples(kilt.statistic(one), 300, 500, 7)[:, 0] for one in (good, bad)]
+    drawn = [bootstrap.samples(statistic(one), 300, 500, 7)[:, 0] for one in (good, bad)]
     clear = bootstrap.difference(good.metrics["accuracy"] - bad.metrics["accuracy"], drawn[0] - drawn[1])
     assert clear is not None
     assert clear.p_value < 0.01

@@ -3,7 +3,6 @@
 import gzip
 import json
 import random
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,11 @@ from kiltetl.schemas.errors import EvaluationError
 from kiltetl.transforms.datasets.mkqa import LANGUAGES as LANGUAGES_OF_THE_DATASET
 from kiltetl.transforms.metrics import mkqa
 from kiltetl.transforms.metrics.huggingface import MkqaMetric
-from kiltetl.transforms.metrics.mkqa import evaluate, text_scores, tokens
-from kiltetl.transforms.reports.scores_table import summarize_mkqa
+from kiltetl.transforms.metrics.mkqa import text_scores, tokens
+from kiltetl.transforms.metrics.mkqa_scorer import MkqaScorer
+from kiltetl.transforms.metrics.mkqa_scorer import evaluate_mkqa as evaluate
+from kiltetl.transforms.metrics.scorer import EXTRA, read_golds
+from kiltetl.transforms.metrics.thresholds import BEST
 
 
 def gold(id: Any, *texts: str | None, language: str = "en", aliases: Any = ()) -> dict[str, Any]:
@@ -59,7 +61,7 @@ def test_every_figure_of_the_released_scorer(oracle: tuple[list[Any], dict[str, 
             assert by_id == pytest.approx(expected[language][name], abs=1e-9, rel=0)
             compared += len(by_id)
     assert compared == 26 * 30 * 2
-    assert {name: found.macro_average[name] for name in mkqa.BEST} == expected["macro_average"]
+    assert {name: found.macro_average[name] for name in BEST} == expected["macro_average"]
     assert found.missing == ()
 
 
@@ -68,7 +70,7 @@ def test_the_sample_of_the_official_tests(shared: Path) -> None:
     golds = [json.loads(line) for line in gzip.decompress((folder / "test_mkqa.jsonl.gz").read_bytes()).splitlines()]
     guesses = [json.loads(line) for line in (folder / "en_prediction.jsonl").open()]
     found = metrics(golds, guesses)
-    assert {name: found[name] for name in mkqa.BEST} == {
+    assert {name: found[name] for name in BEST} == {
         "best_em": 66.67,
         "best_f1": 80.95,
         "best_answerable_em": 33.33,
@@ -146,6 +148,33 @@ def test_scores_that_are_no_probabilities() -> None:
     assert strict["best_f1_threshold"] < -5
 
 
+@pytest.mark.parametrize(
+    ("answers", "probabilities", "official", "strict"),
+    [
+        # best F1, best EM, answerable and unanswerable EM, threshold
+        (("wrong", "some"), (0.0, 0.0), (50.0, 0.0, 0.0, 0.0, 0.0), (50.0, 50.0, 0.0, 100.0, -1.0)),
+        (("wrong", "some"), (0.25, 0.0), (50.0, 0.0, 0.0, 0.0, 0.0), (50.0, 50.0, 0.0, 100.0, -1.0)),
+        (("wrong", "some"), (0.25, 0.5), (50.0, 50.0, 0.0, 100.0, 0.0), (50.0, 50.0, 0.0, 100.0, 0.0)),
+        (("x", "some"), (0.0, 0.5), (100.0, 100.0, 100.0, 100.0, 0.0), (100.0, 100.0, 100.0, 100.0, 0.0)),
+        (("x", "some"), (0.5, 0.5), (100.0, 50.0, 100.0, 0.0, 0.5), (50.0, 50.0, 0.0, 100.0, 0.0)),
+        (("x", "some"), (-0.5, 0.0), (100.0, 100.0, 100.0, 100.0, -0.5), (100.0, 100.0, 100.0, 100.0, -0.5)),
+    ],
+)
+def test_thresholds_around_0(
+    answers: tuple[str, str],
+    probabilities: tuple[float, float],
+    official: tuple[float, ...],
+    strict: tuple[float, ...],
+) -> None:
+    """Predictions at the threshold stay; answering nothing has one below all others under strict alone."""
+    golds = [gold(1, "x"), gold(2, None)]
+    guesses = [guess(id, *one) for id, one in enumerate(zip(answers, probabilities, strict=True), 1)]
+    names = ("best_f1", "best_em", "best_answerable_em", "best_unanswerable_em", "best_f1_threshold")
+    for is_strict, expected in ((False, official), (True, strict)):
+        found = metrics(golds, guesses, strict=is_strict)
+        assert tuple(found[name] for name in names) == expected
+
+
 def test_missing_spellings_of_no_answer() -> None:
     golds = [
         {"example_id": 1, "answers": {"en": [{"type": "entity", "text": "X"}]}},
@@ -153,9 +182,9 @@ def test_missing_spellings_of_no_answer() -> None:
         gold(3, None, aliases=None),
         gold(4, None, aliases=["A"]),
     ]
-    notes: Counter[str] = Counter()
-    assert mkqa.read_gold(golds, notes)["en"] == {"1": ("X",), "2": ("X",), "3": ("",), "4": ("", "A")}
-    assert notes[mkqa.NULL_WITH_ALIASES] == 1
+    read = read_golds(MkqaScorer(), golds, ["en"])["en"]
+    assert read.by_id == {"1": ("X",), "2": ("X",), "3": ("",), "4": ("", "A")}
+    assert read.notes[mkqa.NULL_WITH_ALIASES] == 1
     found = evaluate(golds, {"en": [guess(i, None) for i in (1, 2, 3, 4)]}).languages["en"]
     assert found.answerable.tolist() == [True, True, False, True]
 
@@ -164,7 +193,7 @@ def test_an_empty_stratum_is_null_and_never_nan() -> None:
     evaluation = evaluate([gold(1, "x")], {"en": [guess(1, "x")]})
     assert evaluation.metrics["en"]["best_f1"] == 100.0
     assert evaluation.metrics["en"]["best_unanswerable_em"] is None
-    text = json.dumps(summarize_mkqa(evaluation, evaluation, number=20), allow_nan=False)
+    text = json.dumps(MkqaScorer(verbose=True).summary(evaluation, evaluation, 20, 1), allow_nan=False)
     assert "NaN" not in text
     assert evaluate([], {}).macro_average["best_f1"] is None
 
@@ -189,7 +218,7 @@ def test_ids() -> None:
     one, two = guess("1", "x"), guess(2, "y")
     assert metrics(golds, [two, one])["exact_match"] == 100.0
     extra = evaluate(golds, {"en": [one, two, guess(9, "z")]})
-    assert (list(extra.extra), extra.notes[mkqa.EXTRA]) == (["9"], 1)
+    assert (list(extra.extra), extra.notes[EXTRA]) == (["9"], 1)
     for guesses, message in (
         ([one], "en: there is no prediction for id '2'"),
         ([one, two, one], "en: there is more than one prediction for id '1'"),

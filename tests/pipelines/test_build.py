@@ -8,6 +8,7 @@ import pytest
 
 from kiltetl.pipelines import build, knowledge_source, tasks
 from kiltetl.pipelines.build import main
+from kiltetl.pipelines.config import plan_of
 from kiltetl.pipelines.report import find_manifests
 from kiltetl.schemas.errors import InputError
 from tests.support.checkout import ROOT
@@ -28,9 +29,9 @@ def config(folder: Path, source: str = "", task: str = "", head: str = 'output =
 
 
 def settings(path: str) -> tuple[knowledge_source.Settings, tasks.Settings]:
-    source, found, _ = build.settings_of(path, None, False, False, ())
-    assert source is not None
-    return source, found[0]
+    found = plan_of(path, None, False, False, ())
+    assert found.source is not None
+    return found.source, found.tasks[0]
 
 
 def test_values_arrive(tmp_path: Path) -> None:
@@ -62,6 +63,11 @@ def test_values_arrive(tmp_path: Path) -> None:
 def test_false_is_nothing_and_workers_are_for_all(tmp_path: Path) -> None:
     found, one = settings(config(tmp_path, "overwrite = false", "keep_weak = false", 'output = "out"\nworkers = 2\n'))
     assert (found.overwrite, one.keep_weak, found.workers, one.workers) == (False, False, 2, 2)
+
+
+def test_workers_of_a_table_are_taken_before_those_for_all(tmp_path: Path) -> None:
+    found, one = settings(config(tmp_path, "workers = 4", "workers = 5", 'output = "out"\nworkers = 2\n'))
+    assert (found.workers, one.workers) == (4, 5)
 
 
 def test_paths_in_the_folder_where_one_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from kiltetl.schemas.arrow import table_of
 from kiltetl.schemas.reasons import DUPLICATE_PAGE, REDIRECT_CYCLE, REDIRECT_TARGET_MISSING, REDIRECT_TO_OTHER_NAMESPACE
 from kiltetl.schemas.records import Reject, ScannedTitle, TitleRow
+from kiltetl.transforms.wiki import redirects
 from kiltetl.transforms.wiki.redirects import INDEX_SCHEMA, Located, Resolution, TitleIndex, resolve_titles, title_hash
 from kiltetl.transforms.wiki.sites import ENGLISH
 
@@ -304,6 +305,23 @@ def test_index_of_many_titles() -> None:
     found = index.find(f"T{number}" for number in range(4000))
     assert found == {f"T{number}": Located(str(number), f"T{number}", 0) for number in range(1, 2001)}
     assert {f"T{number}": located for number in range(4000) if (located := index.with_id(str(number)))} == found
+
+
+def test_a_page_is_found_by_its_id_whatever_leads_to_it() -> None:
+    """Rows are in the order of hashes: some redirects stand before their page, some behind it."""
+    index = TitleIndex(resolve([entry(7, "Page"), *(entry(100 + i, f"R{i}", "Page") for i in range(20))]).index)
+    assert len(index) == 21
+    assert index.with_id("7") == Located("7", "Page", 0)
+    assert index.with_id("100") is None
+
+
+def test_titles_of_one_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(redirects, "_hash", len)
+    index = TitleIndex(resolve([entry(1, "Foo")]).index)
+    assert index.find(["Foo", "Bar", "Ba"]) == {"Foo": Located("1", "Foo", 0)}
+    resolution = resolve([entry(1, "Foo"), entry(2, "A", "Bar"), entry(3, "Ab", "Foo")])
+    assert rejected(resolution) == {"A": REDIRECT_TARGET_MISSING}
+    assert rows(resolution)["Ab"][1] == "Foo"
 
 
 def test_index_from_a_file(tmp_path: Path) -> None:

@@ -237,6 +237,10 @@ ADDRESSES = [
     ("https://en.wikipedia.org/wiki/What?action=raw", "What", None),
     ("https://en.wikipedia.org/wiki/C%23", "C", None),
     ("https://en.wikipedia.org/wiki/Foo%23Bar", "Foo", "Bar"),
+    # what is said twice
+    ("https://en.wikipedia.org/w/index.php?title=Foo&title=Bar", "Foo", None),
+    ("https://en.wikipedia.org/w/index.php?action=raw&title=Foo&oldid=3&title=Bar", "Foo", None),
+    ("https://en.wikipedia.org/wiki/Foo?title=Bar", "Foo", None),
     # fragments
     ("https://en.wikipedia.org/wiki/Foo#Early_life", "Foo", "Early life"),
     ("https://en.wikipedia.org/wiki/Foo#Caf%C3%A9", "Foo", "Café"),

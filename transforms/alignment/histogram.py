@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from kiltetl.transforms.alignment.bleu import THRESHOLD
@@ -13,10 +14,13 @@ NEAR = 0.15  # how close a score must be to be looked at
 
 @dataclass
 class Quality:
-    """Counts of best-span scores; adds up over parts, in any order, to the same."""
+    """Counts of best-span scores; adds up over parts, in any order and grouping, to the same.
+
+    The sum of the scores is a fraction, since sums of floats depend on their order.
+    """
 
     histogram: list[int] = field(default_factory=lambda: [0] * BINS)
-    total: float = 0.0
+    total: Fraction = Fraction(0)
     exact: int = 0
     unfound: dict[str, int] = field(default_factory=dict)
     nearest: list[dict[str, Any]] = field(default_factory=list)
@@ -24,7 +28,7 @@ class Quality:
     def add(self, score: float) -> None:
         """Count the best span's score of one evidence, 0 to 1."""
         self.histogram[min(BINS - 1, int(score * BINS))] += 1
-        self.total += score
+        self.total += Fraction(score)
         self.exact += score == 1.0
 
     def add_unfound(self, reason: str) -> None:
@@ -37,10 +41,10 @@ class Quality:
         self.nearest = _closest([*self.nearest, shown])
 
     def summary(self) -> dict[str, Any]:
-        """Plain values for a marker or a manifest."""
+        """Plain values for a manifest; ``sum`` is a float, rounded once."""
         return {
             "histogram": self.histogram,
-            "sum": self.total,
+            "sum": float(self.total),
             "count": sum(self.histogram),
             "exact": self.exact,
             "below_threshold": sum(self.histogram[: int(BINS * THRESHOLD)]),
@@ -48,17 +52,21 @@ class Quality:
             "nearest": self.nearest,
         }
 
+    def marker(self) -> dict[str, Any]:
+        """Plain values for the marker of a part: the summary, with the exact ``sum`` as text (``"49/25"``)."""
+        return {**self.summary(), "sum": str(self.total)}
 
-def added(summaries: Iterable[Mapping[str, Any]]) -> Quality:
-    """The quality of several parts, from their summaries, in part order."""
+
+def added(markers: Iterable[Mapping[str, Any]]) -> Quality:
+    """The quality of several parts, from their markers."""
     whole = Quality()
-    for summary in summaries:
-        whole.histogram = [mine + theirs for mine, theirs in zip(whole.histogram, summary["histogram"], strict=True)]
-        whole.total += summary["sum"]
-        whole.exact += summary["exact"]
-        for reason, count in summary["unfound"].items():
+    for marker in markers:
+        whole.histogram = [mine + theirs for mine, theirs in zip(whole.histogram, marker["histogram"], strict=True)]
+        whole.total += Fraction(marker["sum"])
+        whole.exact += marker["exact"]
+        for reason, count in marker["unfound"].items():
             whole.unfound[reason] = whole.unfound.get(reason, 0) + count
-        whole.nearest = _closest([*whole.nearest, *summary["nearest"]])
+        whole.nearest = _closest([*whole.nearest, *marker["nearest"]])
     return whole
 
 

@@ -133,7 +133,7 @@ def map_example(
     outputs: list[Output] = []
     losses: list[Unmapped] = []
     for given, findings in zip(example.outputs, found, strict=True):
-        evidence = given.evidence or ()
+        evidence = tuple(given.evidence or ())
         loss = next(_losses(evidence, findings, floor), None)
         if loss is not None:
             losses.append(loss)

@@ -173,8 +173,9 @@ class _Search:
         self.by_length = self.scale.by_length(int((page.stop - page.first).max()))
         dense = int(density.argmax())
         paragraph = page.paragraph[dense]
-        near = np.arange(max(dense - 4, page.first[paragraph]), min(dense + 5, page.stop[paragraph]), dtype=np.int32)
-        self.examine(near, np.full(len(near), page.stop[paragraph], np.int32), 1, 2 * size)
+        first, stop = int(page.first[paragraph]), int(page.stop[paragraph])
+        near = np.arange(max(dense - 4, first), min(dense + 5, stop), dtype=np.int32)
+        self.examine(near, np.full(len(near), stop, np.int32), 1, 2 * size)
 
         blocks = self.paragraphs()
         width = 1 << max(0, (size // 4).bit_length() - 1)
@@ -216,7 +217,7 @@ class _Search:
         totals = np.bincount((order * shape[1] + paragraph)[counted], minlength=shape[0] * shape[1]).reshape(shape)
 
         lengths = page.stop - page.first
-        bound = np.full(len(lengths), -np.inf)
+        bound, by_count, first = np.full(len(lengths), -np.inf), np.zeros(len(lengths)), 1
         for first, last, tables in self.scale.bands(1, len(self.by_length) - 1):
             by_count = np.zeros(len(lengths))
             for n, (table, total) in enumerate(zip(tables, totals, strict=False)):

@@ -1,7 +1,7 @@
 """The anchors' job as Beam transforms."""
 
 import apache_beam as beam
-from apache_beam.metrics import Metrics
+from apache_beam.metrics.metric import Metrics
 from apache_beam.pvalue import PCollection
 
 from kiltetl.transforms.entity_links import NAME, SPLITS

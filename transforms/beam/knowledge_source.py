@@ -4,7 +4,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 
 import apache_beam as beam
-from apache_beam.metrics import Metrics
+from apache_beam.metrics.metric import Metrics
 from apache_beam.pvalue import AsIter, AsSingleton, PCollection
 
 from kiltetl.schemas.manifests import INDEX

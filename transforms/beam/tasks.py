@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apache_beam as beam
-from apache_beam.metrics import Metrics
+from apache_beam.metrics.metric import Metrics
 from apache_beam.pvalue import AsSingleton, PCollection, TaggedOutput
 
 from kiltetl.schemas.manifests import INDEX
@@ -194,7 +194,8 @@ class AlignEvidence(beam.PTransform):
 
     def __init__(self, source: KnowledgeSource, bleu: Bleu, span_rows: int) -> None:
         super().__init__()
-        self._source, self._bleu, self._span_rows = source, bleu, span_rows
+        self._source, self._span_rows = source, span_rows
+        self._bleu: Bleu = bleu
 
     def expand(self, located: PCollection[tuple[int, tuple[Request, Located]]]) -> PCollection[Found]:
         return located | beam.GroupByKey() | beam.FlatMapTuple(self._align)

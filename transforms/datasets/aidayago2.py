@@ -117,10 +117,11 @@ def parse(lines: Lines, annotations: Annotations | None = None) -> Iterator[Row]
                 raise ValueError(f"the document {head!r} has no name: tokens without entities need the annotations")
             yield from _mentions(found[1], tokens)
         else:
-            place = found[1] if found else _next(names, annotations, place, tokens)
-            if place not in annotations:
-                raise ValueError(f"the annotations have no document {place!r}")
-            yield from _joined(place, tokens, annotations[place])
+            name = found[1] if found else _next(names, annotations, place, tokens)
+            if name not in annotations:
+                raise ValueError(f"the annotations have no document {name!r}")
+            yield from _joined(name, tokens, annotations[name])
+            place = name
 
 
 def _documents(lines: Lines) -> Iterator[tuple[str, list[Token]]]:

@@ -21,6 +21,7 @@ from typing import Final
 from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.reasons import NEGATIVE_EXAMPLE
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, TaskMeta
+from kiltetl.schemas.splits import split_called
 from kiltetl.transforms.datasets.detokenize import spaces
 from kiltetl.transforms.datasets.hashing import SEED, stable_id, stable_share
 from kiltetl.transforms.datasets.spec import Dataset, Lines, Merge, Options, Published, Row, Rule, Shape, SkipRow, Text
@@ -106,7 +107,7 @@ def configure(files: Mapping[str, Sequence[str]]) -> Dataset:
     splits = dict[str, str]()
     for line in filter(str.strip, files["splits"]):
         relation, _, split = (part.strip() for part in line.partition("\t"))
-        split = "validation" if split == "dev" else split
+        split = split_called(split) or split
         if split not in SHARES:
             raise ValueError(f"{line!r} is not a relation and train, validation or test with a tab between them")
         if splits.setdefault(labels.get(relation, relation), split) != split:

@@ -365,7 +365,7 @@ P4552 mountain range
 P4688 geomorphological unit
 P5869 model item"""
 
-PROPERTY_LABELS: Final = dict(line.split(" ", 1) for line in _LABELS.split("\n"))
+PROPERTY_LABELS: Final = {line.partition(" ")[0]: line.partition(" ")[2] for line in _LABELS.split("\n")}
 
 
 def property_labels(lines: Iterable[str]) -> dict[str, str]:

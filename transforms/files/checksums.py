@@ -4,6 +4,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable
 
+from kiltetl.schemas.manifests import InputEntry
 from kiltetl.transforms.files.paths import HTTP, FileInfo, basename, folder_of, join, list_folder
 from kiltetl.transforms.files.streams import open_binary
 
@@ -19,6 +20,13 @@ def digests(
             for digest in hashes.values():
                 digest.update(data)
     return {name: digest.hexdigest() for name, digest in hashes.items()}
+
+
+def recorded(files: Iterable[FileInfo]) -> list[InputEntry]:
+    """What a manifest says of files that were read."""
+    return [
+        {"name": basename(one.path), "size": one.size, "sha1": digests(one.path, ["sha1"])["sha1"]} for one in files
+    ]
 
 
 def sample_digest(info: FileInfo, length: int = 1 << 16) -> str:

@@ -1,50 +1,20 @@
 """What finished jobs left: a knowledge source, and tables of tasks."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kiltetl.schemas.arrow import record_of, records_of
 from kiltetl.schemas.errors import DamagedDump, DumpError, InputError
-from kiltetl.schemas.manifests import INDEX, MANIFEST
+from kiltetl.schemas.manifests import INDEX, MANIFEST, KnowledgeSourceManifest, SourceEntry, TaskManifest, fits
 from kiltetl.schemas.records import Site, Task
 from kiltetl.transforms.files.paths import FileInfo, check_filesystem, exists, file_size, join, list_folder
 from kiltetl.transforms.files.shards import parquet_file, read_table, shard_name
 from kiltetl.transforms.files.streams import open_binary, read_json
 from kiltetl.transforms.wiki.dump import Header, read_header
 from kiltetl.transforms.wiki.ranges import decompressed, utf8
-
-
-@dataclass(frozen=True, slots=True)
-class TaskTable:
-    """The table of a dataset and split, as a pipeline of the tasks wrote it."""
-
-    dataset: str
-    split: str
-    shards: tuple[FileInfo, ...]
-    manifest: Mapping[str, Any]
-
-    @property
-    def name(self) -> str:
-        return f"{self.dataset}-{self.split}"
-
-    def tasks(self) -> Iterator[Task]:
-        for shard in self.shards:
-            yield from records_of(Task, read_table(shard.path))
-
-
-def open_table(folder: str, dataset: str, split: str) -> TaskTable | None:
-    """The table of a dataset and split in a folder of tasks, None if there is none."""
-    path = manifest_path(folder, dataset, split)
-    names = list_folder(join(folder, dataset), f"{split}-*.parquet")
-    if not names or not exists(path):
-        return None
-    paths = [join(folder, dataset, name) for name in names]
-    return TaskTable(dataset, split, tuple(FileInfo(p, file_size(p)) for p in paths), read_json(path))
-
 
 _ANEW = "give the command that built it again"
 
@@ -61,10 +31,15 @@ class KnowledgeSource:
     folder: str
     shards: int
     site: Site
-    about: Mapping[str, Any] = field(default_factory=dict, compare=False)  # dump and fingerprint, by its manifest
+    about: SourceEntry  # what the manifests of tables say of it
 
     def path(self, table: str, part: int) -> str:
         return join(self.folder, shard_name(table, part, self.shards))
+
+    @property
+    def size(self) -> int:
+        """Bytes of its paragraphs."""
+        return sum(file_size(self.path("paragraphs", part)) for part in range(self.shards))
 
 
 def open_knowledge_source(folder: str) -> KnowledgeSource:
@@ -82,11 +57,13 @@ def open_knowledge_source(folder: str) -> KnowledgeSource:
     if not isinstance(manifest, dict) or manifest.get("kind") != "knowledge-source":
         raise InputError(f"{path}: the manifest of something else")
     try:
-        names = [str(file["name"]) for file in manifest["files"]]
+        if not fits(manifest, KnowledgeSourceManifest):
+            raise TypeError("a key is missing or of another type")
         site = record_of(Site, manifest["site"])
-        about = {"dump": manifest["dump"], "fingerprint": manifest["fingerprint"]}
-    except (KeyError, TypeError, AttributeError):
+    except (KeyError, TypeError):
         raise InputError(f"{path}: a damaged manifest; {_ANEW}") from None
+    names = [file["name"] for file in manifest["files"]]
+    about: SourceEntry = {"dump": manifest["dump"], "fingerprint": manifest["fingerprint"]}
     there = set(list_folder(folder))
     for name in (*names, INDEX):
         if name not in there:
@@ -152,3 +129,48 @@ def located(path: str, error: DumpError) -> str:
     """An error in a dump, with its file and remedy."""
     remedy = "; fetch the file again and compare its checksum" if isinstance(error, DamagedDump) else ""
     return f"{path}: {error}{remedy}"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskTable:
+    """The table of a dataset and split, as a pipeline of the tasks wrote it."""
+
+    dataset: str
+    split: str
+    shards: tuple[FileInfo, ...]
+    manifest: TaskManifest
+
+    @property
+    def name(self) -> str:
+        return f"{self.dataset}-{self.split}"
+
+    def check_source(self, source: KnowledgeSource) -> None:
+        """InputError if it was mapped onto another knowledge source."""
+        used = self.manifest["knowledge_source"]
+        if used and used["fingerprint"] != source.about["fingerprint"]:
+            raise InputError(
+                f"--knowledge-source {source.folder}: {self.name} was mapped onto another one "
+                f"(dump {used['dump']['name']}); name that one, or map the table anew"
+            )
+
+    def tasks(self) -> Iterator[Task]:
+        for shard in self.shards:
+            yield from records_of(Task, read_table(shard.path))
+
+
+def read_task_manifest(path: str) -> TaskManifest:
+    """The manifest of a table; InputError if it is none, or damaged."""
+    manifest = read_json(path)
+    if not fits(manifest, TaskManifest):
+        raise InputError(f"{path}: not the manifest of a dataset and split, or damaged; map the dataset anew")
+    return manifest
+
+
+def open_table(folder: str, dataset: str, split: str) -> TaskTable | None:
+    """The table of a dataset and split in a folder of tasks, None if there is none."""
+    path = manifest_path(folder, dataset, split)
+    names = list_folder(join(folder, dataset), f"{split}-*.parquet")
+    if not names or not exists(path):
+        return None
+    paths = [join(folder, dataset, name) for name in names]
+    return TaskTable(dataset, split, tuple(FileInfo(p, file_size(p)) for p in paths), read_task_manifest(path))

@@ -111,7 +111,7 @@ def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
                 counts["answers"] += len({output.answer for output in record.output} - {None})
                 counts["evidence_sets"] += sum(output.provenance is not None for output in record.output)
     counts["written"], counts["rejects"] = tasks.count, rejects.count
-    summary = {"counts": dict(counts), "bleu": quality.summary()}
+    summary = {"counts": dict(counts), "bleu": quality.marker()}
     job.staging.leave("part", part, summary, files)
     return summary
 

@@ -23,6 +23,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from kiltetl.schemas.records import Output, OutputMeta, PartialEvidence, Provenance, Task, TaskMeta
+from kiltetl.schemas.splits import released_name
 from kiltetl.transforms.datasets.spec import Shape
 
 # Orders of the release; what it lacks follows.
@@ -37,7 +38,6 @@ _OUTPUT_META: Final = tuple(field.name for field in fields(OutputMeta))
 _PLACE: Final = ("start_paragraph_id", "start_character", "end_paragraph_id", "end_character", "bleu_score")
 _PASSAGE: Final = ("wikipedia_id", "title", "section", "start_paragraph_id", "end_paragraph_id")
 
-_SPLITS: Final = {"validation": "dev"}
 _NUMBER: Final = re.compile(r"0|-?[1-9][0-9]{0,30}")
 
 
@@ -47,7 +47,7 @@ def file_name(dataset: str, split: str, shape: Shape | None = None, with_output:
     >>> file_name("wow", "validation"), file_name("mine", "test", Shape(file_suffix="_id"), with_output=False)
     ('wow-dev-kilt.jsonl', 'mine-test_id_without_answers-kilt.jsonl')
     """
-    part = _SPLITS.get(split, split) + ("" if shape is None else shape.file_suffix)
+    part = released_name(split) + ("" if shape is None else shape.file_suffix)
     if split == "test" and not with_output:
         part += "_without_answers"
     return f"{dataset}-{part}-kilt.jsonl"

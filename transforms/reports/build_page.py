@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote
 
+from kiltetl.schemas.splits import split_order
 from kiltetl.transforms.reports import markup
-from kiltetl.transforms.reports.build_summary import Manifest, added, percent, place_of_split
+from kiltetl.transforms.reports.build_summary import Manifest, added, percent
 from kiltetl.transforms.reports.readable import NONE, by_count, decimal, number, share, size
 
 _BUILT = (
@@ -132,7 +133,7 @@ def _overview(report: Manifest) -> markup.Element:
     )
     means = [
         f"{split}: {share(of['mean_dropped_percent'])}, published {share(of['mean_published_drop_percent'])}"
-        for split, of in sorted(totals["splits"].items(), key=lambda item: place_of_split(item[0]))
+        for split, of in sorted(totals["splits"].items(), key=lambda item: split_order(item[0]))
         if of["mean_dropped_percent"] is not None
     ]
     return markup.element(

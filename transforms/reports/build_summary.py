@@ -9,11 +9,11 @@ from itertools import groupby
 from typing import Any, Final, TypeAlias
 
 from kiltetl.schemas.reasons import FAILURES, LOSSES, REMNANTS, SKIPS
+from kiltetl.schemas.splits import split_order
 from kiltetl.transforms.reports.readable import by_count, number
 
 Manifest: TypeAlias = Mapping[str, Any]
 
-SPLITS: Final = ("train", "validation", "test")
 TOP_TEMPLATES: Final = 25
 THRESHOLD: Final = 0.5  # where a manifest does not give its own
 
@@ -58,12 +58,7 @@ def summarize(knowledge_source: Manifest | None, tasks: Sequence[Manifest]) -> d
 
 def _order(task: Manifest) -> tuple[str, int, str, str]:
     rest = json.dumps(task, sort_keys=True, default=str)
-    return str(task.get("dataset")), *place_of_split(str(task.get("split"))), rest
-
-
-def place_of_split(split: str) -> tuple[int, str]:
-    """Sorts train, validation and test before any other."""
-    return SPLITS.index(split) if split in SPLITS else len(SPLITS), split
+    return str(task.get("dataset")), *split_order(str(task.get("split"))), rest
 
 
 def _knowledge_source(manifest: Manifest) -> dict[str, Any]:

@@ -132,7 +132,8 @@ def title_from_url(url: str, site: Site = ENGLISH) -> tuple[str, str | None]:
     text = _unescaped(url.strip())
     address = text if "://" in text[:12] or text.startswith("//") else f"//{text}"
     parts = urlsplit(address)
-    query = dict(reversed([field.partition("=")[::2] for field in parts.query.split("&")]))
+    fields = [field.partition("=") for field in parts.query.split("&")]
+    query = {name: value for name, _, value in reversed(fields)}  # of two fields of a name, the first
     path = _TITLE_PATH.match(parts.path)
     if path and not (path[1] == "index.html" and "curid" in query):
         title = _decoded(path[1])

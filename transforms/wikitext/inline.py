@@ -295,7 +295,7 @@ class Linker:
         known = self._known.get(target)
         if known is None:
             known = self._known[target] = self._target(target)
-        if known.__class__ is Target and (label or _SIMPLE_TARGET.fullmatch(target)):
+        if isinstance(known, Target) and (label or _SIMPLE_TARGET.fullmatch(target)):
             # what nearly all links are: to a page, with a label or shown as written
             self.targets.append(known)
             return f"{LINK}{len(self.targets) - 1}{LABEL}{label or target}{trail}{LINK_END}"
