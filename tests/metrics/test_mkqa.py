@@ -19,7 +19,7 @@ from kiltetl.transforms.metrics.mkqa import text_scores, tokens
 from kiltetl.transforms.metrics.mkqa_scorer import MkqaScorer
 from kiltetl.transforms.metrics.mkqa_scorer import evaluate_mkqa as evaluate
 from kiltetl.transforms.metrics.scorer import EXTRA, read_golds
-from kiltetl.transforms.metrics.thresholds import BEST
+from kiltetl.transforms.metrics.thresholds import BEST, PLAIN
 
 
 def gold(id: Any, *texts: str | None, language: str = "en", aliases: Any = ()) -> dict[str, Any]:
@@ -242,6 +242,56 @@ def test_the_macro_average_says_over_what() -> None:
     assert found.macro_average["exact_match"] == 50.0
     assert len(found.missing) == 24
     assert "languages:no,zh_cn" in found.signature
+
+
+def in_languages(count: int, *languages: str) -> list[dict[str, Any]]:
+    """Gold records whose answer is x in each language."""
+    return [{"example_id": i, "answers": {one: [{"text": "x"}] for one in languages}} for i in range(count)]
+
+
+def test_the_macro_average_is_rounded_as_the_figures_are() -> None:
+    guesses = {"da": [guess(0, "x"), guess(1, "x"), guess(2, "y")]}  # 66.67 of 100
+    guesses |= {language: [guess(i, "y") for i in range(3)] for language in ("de", "en")}
+    found = evaluate(in_languages(3, "da", "de", "en"), guesses)
+    assert found.metrics["da"]["exact_match"] == 66.67
+    assert found.macro_average["exact_match"] == 22.22
+    assert "|languages:da,de,en|" in found.signature
+    every = evaluate(in_languages(1, *mkqa.LANGUAGES), {one: [guess(0, "x")] for one in mkqa.LANGUAGES})
+    assert "|languages:all|" in every.signature
+    assert every.missing == ()
+
+
+def test_the_summary_holds_what_is_asked_for() -> None:
+    found = evaluate(in_languages(1, "en"), {"en": [guess(0, "x"), guess(8, "y")]})
+    for verbose, shown in ((False, BEST), (True, (*BEST, *PLAIN))):
+        summary = MkqaScorer(verbose=verbose).summary(found, None, 0, 1)
+        assert list(summary["languages"]["en"]["metrics"]) == list(summary["macro_average"]["metrics"]) == list(shown)
+        assert summary["languages"]["en"].keys() == {"examples", "metrics"}
+        assert (summary["extra_ids"], summary["notes"]) == (["8"], {EXTRA: 1})
+
+
+def test_intervals_and_comparison() -> None:
+    golds = in_languages(3, "da", "en")
+    right, wrong = ({one: [guess(i, text) for i in range(3)] for one in ("da", "en")} for text in ("x", "y"))
+    summary = MkqaScorer().summary(evaluate(golds, right), evaluate(golds, wrong), 20, 1)
+    for of in (*summary["languages"].values(), summary["macro_average"]):
+        assert of["intervals"]["best_em"] == [100.0, 100.0]
+        assert of["comparison"]["best_em"] == {
+            "other": 0.0, "difference": 100.0, "low": 100.0, "high": 100.0, "p_value": 0.047619,
+        }  # fmt: skip
+        assert "best_f1_threshold" not in of["intervals"]
+
+
+def test_the_macro_average_of_a_sample_is_over_the_languages_that_have_the_figure() -> None:
+    """English alone has a record without an answer, and not in each sample."""
+    golds = [
+        {"example_id": i, "answers": {"da": [{"text": "x"}], "en": [{"text": "x" if i else None}]}} for i in (0, 1)
+    ]
+    found = evaluate(golds, {one: [guess(0, ""), guess(1, "x")] for one in ("da", "en")})
+    summary = MkqaScorer().summary(found, None, 30, 1)
+    assert summary["languages"]["da"]["intervals"]["best_unanswerable_em"] is None
+    assert summary["languages"]["en"]["intervals"]["best_unanswerable_em"] == [100.0, 100.0]
+    assert summary["macro_average"]["intervals"]["best_unanswerable_em"] == [100.0, 100.0]
 
 
 def test_gold_from_the_table_of_tasks() -> None:

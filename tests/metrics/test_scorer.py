@@ -158,9 +158,10 @@ def test_predictions_are_joined_to_gold_in_its_order() -> None:
 
 def test_the_notes_of_gold_are_counted_once_a_system() -> None:
     golds = read(GOLD, "even")["even"]
-    guesses = [{"id": id, "sum": 7} for id in "abc"]
+    guesses = [{"id": id, "sum": 3} for id in "abcx"]
     for _ in range(2):
-        assert score_name(SumScorer(), "even", golds, guesses)["notes"] == {"gold is 0": 1}
+        assert score_name(SumScorer(), "even", golds, guesses)["notes"] == {"gold is 0": 1, "near": 2, EXTRA: 1}
+    assert golds.notes == {"gold is 0": 1}
 
 
 @pytest.mark.parametrize(
