@@ -5,7 +5,7 @@ CONFIG ?= examples/build.toml
 TEST_WORKERS ?= auto
 RUN = .venv/bin/
 
-.PHONY: help build test soak lint types bench bench-scale fuzz mutation dataflow clean
+.PHONY: help build test soak lint types bench bench-scale fuzz mutation picture dataflow clean
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ fuzz: .venv/ready-dev ## 50,000 random pages through the page parser
 
 mutation: .venv/ready-dev ## change single lines: a test has to notice each
 	$(RUN)python -m tools.mutation $(ARGS)
+
+picture: .venv/ready-dev ## the picture of the report on the front page; needs Chromium
+	$(RUN)python -m tools.picture
 
 dataflow: .venv/ready-gcp ## submit CONFIG to Dataflow: PROJECT= REGION= BUCKET= CONFIG=
 	$(RUN)kiltetl build "$(CONFIG)" -- --runner=DataflowRunner --project=$(PROJECT) --region=$(REGION) --temp_location=gs://$(BUCKET)/temp --setup_file=./setup.py $(ARGS)

@@ -9,6 +9,9 @@ predictions to the official figures, without a file or a graph:
 >>> span = kiltetl.best_span(texts, "a kite is a toy .")
 >>> texts[span.paragraph_id][span.start_character : span.end_character], span.bleu_score
 ('A kite is a toy.', 1.0)
+>>> gold = [{"id": "1", "output": [{"answer": "kite", "provenance": [{"wikipedia_id": "12"}]}]}]
+>>> kiltetl.evaluate_kilt(gold, gold).metrics["Rprec"]
+1.0
 >>> sorted(kiltetl.DATASETS)[:3]
 ['aidayago2', 'cweb', 'eli5']
 
@@ -40,6 +43,8 @@ if TYPE_CHECKING:
     from kiltetl.transforms.datasets.spec import Dataset, SkipRow
     from kiltetl.transforms.jobs.reader import KnowledgeSource, open_knowledge_source, read_siteinfo
     from kiltetl.transforms.metrics.huggingface import KiltMetric, MkqaMetric
+    from kiltetl.transforms.metrics.kilt_scorer import evaluate_kilt
+    from kiltetl.transforms.metrics.mkqa_scorer import evaluate_mkqa
     from kiltetl.transforms.wikitext import parse_page
 
 __version__ = VERSION
@@ -56,6 +61,8 @@ _HOMES: Final = {
     "transforms.datasets.spec": ("Dataset", "SkipRow"),
     "transforms.jobs.reader": ("KnowledgeSource", "open_knowledge_source", "read_siteinfo"),
     "transforms.metrics.huggingface": ("KiltMetric", "MkqaMetric"),
+    "transforms.metrics.kilt_scorer": ("evaluate_kilt",),
+    "transforms.metrics.mkqa_scorer": ("evaluate_mkqa",),
     "transforms.wikitext": ("parse_page",),
 }  # fmt: skip
 
@@ -82,6 +89,8 @@ __all__ = [
     "__version__",
     "best_span",
     "bleu",
+    "evaluate_kilt",
+    "evaluate_mkqa",
     "open_knowledge_source",
     "parse_page",
     "read_siteinfo",

@@ -198,7 +198,7 @@ def execute_candidates(settings: CandidateSettings, console: Console) -> dict[st
         return None
     with job.staging.writing():
         draw, reads = partial(build_candidates, job=job), 2 * job.source.size
-        if not launch(draw, settings.beam, console, "passages", reads, [path], settings.workers):
+        if not launch(draw, job.staging, settings.beam, console, "passages", reads, [path], settings.workers):
             return None
         manifest: dict[str, Any] = read_json(path)
     if not manifest["counters"].get("written"):
@@ -299,10 +299,8 @@ def execute_apply(settings: ApplySettings, console: Console) -> dict[str, Any] |
         console.say(_describe(read, job.source, [*manifests, path], settings.workers))
         return None
     with job.staging.writing():
-        draw = partial(build_apply, job=job)
-        if not launch(
-            draw, settings.beam, console, "judgements", job.source.size if job.source else 1, [path], settings.workers
-        ):
+        draw, reads = partial(build_apply, job=job), job.source.size if job.source else 1
+        if not launch(draw, job.staging, settings.beam, console, "judgements", reads, [path], settings.workers):
             return None
         found: dict[str, Any] = read_json(path)
     for one in job.tables:

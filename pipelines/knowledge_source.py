@@ -203,7 +203,8 @@ def _build(job: KnowledgeSourceJob, settings: Settings, console: Console) -> dic
         job.staging.clear()
     path = join(settings.output, MANIFEST)
     locally = partial(run_locally, job, settings.workers, settings.beam, console)
-    if not launch(partial(build, job=job), settings.beam, console, "build", 1, [path], locally=locally):
+    draw = partial(build, job=job)
+    if not launch(draw, job.staging, settings.beam, console, "build", 1, [path], locally=locally):
         return None
     manifest: dict[str, Any] = read_json(path)
     if not manifest["counters"].get("articles"):

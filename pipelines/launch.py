@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from kiltetl.pipelines.console import Console
-from kiltetl.transforms.files.paths import exists
 from kiltetl.transforms.files.progress import watched
+from kiltetl.transforms.jobs.staging import Staging
 
 if TYPE_CHECKING:
     import apache_beam as beam
@@ -24,6 +24,7 @@ def check_beam_options(arguments: Sequence[str]) -> None:
 
 def launch(
     draw: "Callable[[beam.Pipeline], Any]",
+    staging: Staging,
     arguments: Sequence[str],
     console: Console,
     what: str,
@@ -36,9 +37,10 @@ def launch(
 
     Args:
         draw: draws it, given the pipeline.
+        staging: of its job.
         arguments: Beam's options.
         what, size: of the progress: what is done, and the bytes that it reads.
-        leaves: the files that tell of its end.
+        leaves: the manifests that it ends with.
         workers: processes on this machine.
         locally: another way to do the same on this machine.
     """
@@ -46,8 +48,9 @@ def launch(
 
     options = beam_options(arguments)
     if not runs_here(options):
+        staging.begin()
         run(draw, options)
-        if all(map(exists, leaves)):
+        if staging.has_ended():
             return True
         console.say(f"submitted; {' and '.join(leaves)} {'is' if len(leaves) == 1 else 'are'} written when it is done")
         return False

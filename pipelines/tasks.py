@@ -300,7 +300,8 @@ def _map(job: TaskJob, settings: Settings, read: int, console: Console) -> dict[
     if job.knowledge_source is not None:
         source = job.knowledge_source
         read += source.size
-    if not launch(partial(build, job=job), settings.beam, console, job.stage, read, [path], settings.workers):
+    draw = partial(build, job=job)
+    if not launch(draw, job.staging, settings.beam, console, job.stage, read, [path], settings.workers):
         return None
     manifest: dict[str, Any] = read_json(path)
     counters, sets = manifest["counters"], manifest["sets"]

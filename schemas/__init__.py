@@ -1,3 +1,3 @@
-"""What a record is: the dataclasses (records) and the Arrow side of them (arrow)."""
+"""What all floors share: records and their Arrow side, reasons, splits, manifests, errors."""
 
 VERSION = "0.1.0"

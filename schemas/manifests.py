@@ -1,13 +1,13 @@
 """What a finished job leaves beside its tables: the manifests, their names and what is in them.
 
-A manifest is JSON. Its class here says which keys it has and of what type; ``fits`` holds one that
-was read against it, so that a damaged or foreign file is told before it is used.
+A manifest is JSON. Its class here says which keys it has, of what type and what they mean; ``fits`` holds
+one that was read against it, so that a damaged or foreign file is told before it is used.
 """
 
 import types
 import typing
 from importlib.metadata import version
-from typing import Any, Final, Literal, TypedDict, TypeGuard, TypeVar
+from typing import Annotated, Any, Final, Literal, TypedDict, TypeGuard, TypeVar
 
 from kiltetl.schemas import VERSION
 from kiltetl.schemas.records import PageRow, ParagraphRow, Reject, TitleRow
@@ -25,90 +25,90 @@ Manifest = TypeVar("Manifest")
 
 
 class FileEntry(TypedDict):
-    """A shard: its name, its rows and its size in bytes."""
+    """A file of a table."""
 
-    name: str
-    rows: int
-    bytes: int
+    name: Annotated[str, "Its name in its folder."]
+    rows: Annotated[int, "Its rows."]
+    bytes: Annotated[int, "Its size."]
 
 
 class _Input(TypedDict):
-    name: str
-    size: int
-    sha1: str
+    name: Annotated[str, "Its name, without its folder."]
+    size: Annotated[int, "Its bytes."]
+    sha1: Annotated[str, "Its SHA-1, hexadecimal."]
 
 
 class InputEntry(_Input, total=False):
-    """A file that was read; the dump's say against which checksum file they were verified."""
+    """A file that was read."""
 
-    verified_against: str | None
+    verified_against: Annotated[str | None, "Of a dump: the checksum file it was held against, null without one."]
 
 
 class DumpEntry(TypedDict):
-    """The dump of a knowledge source: name of its first file, ISO date, number of files."""
+    """The dump of a knowledge source."""
 
-    name: str
-    date: str | None
-    files: int
+    name: Annotated[str, "Name of its first file."]
+    date: Annotated[str | None, "Its date, ISO 8601; null where the name does not say."]
+    files: Annotated[int, "Number of its files."]
 
 
 class SourceEntry(TypedDict):
     """The knowledge source that a table was mapped onto."""
 
-    dump: DumpEntry
-    fingerprint: str
+    dump: Annotated[DumpEntry, "Its dump."]
+    fingerprint: Annotated[str, "Its fingerprint."]
 
 
 class KnowledgeSourceManifest(TypedDict):
     """``manifest.json`` of a knowledge source."""
 
-    kind: Literal["knowledge-source"]
-    dump: DumpEntry
-    site: dict[str, Any]  # the fields of records.Site
-    versions: dict[str, str]
-    parameters: dict[str, Any]
-    inputs: list[InputEntry]
-    fingerprint: str  # of input and parameters
-    counters: dict[str, int]
-    unknown_templates: dict[str, int]
-    files: list[FileEntry]
+    kind: Annotated[Literal["knowledge-source"], "What it is the manifest of."]
+    dump: Annotated[DumpEntry, "The dump."]
+    site: Annotated[dict[str, Any], "What the wiki says of itself: the fields of Site."]
+    versions: Annotated[dict[str, str], "Package to version."]
+    parameters: Annotated[dict[str, Any], "What was asked for, by option."]
+    inputs: Annotated[list[InputEntry], "The files of the dump."]
+    fingerprint: Annotated[str, "Digest of input, parameters and versions."]
+    counters: Annotated[dict[str, int], "Pages, rows, links and reasons, counted."]
+    unknown_templates: Annotated[dict[str, int], "The 100 most frequent templates that left nothing."]
+    files: Annotated[list[FileEntry], "The shards of all tables."]
 
 
 class _Task(TypedDict):
-    kind: Literal["tasks"]
-    dataset: str
-    task: str | None
-    split: str
-    inputs: list[InputEntry]
-    knowledge_source: SourceEntry | None
-    versions: dict[str, str]
-    parameters: dict[str, Any]
-    counters: dict[str, int]
-    skipped: dict[str, int]
-    rejected: dict[str, int]
-    files: list[FileEntry]
-    reject_files: list[FileEntry]
+    kind: Annotated[Literal["tasks"], "What it is the manifest of."]
+    dataset: Annotated[str, "Name of the dataset."]
+    task: Annotated[str | None, "The kind of task, such as fact checking."]
+    split: Annotated[str, "train, validation or test."]
+    inputs: Annotated[list[InputEntry], "The files of the source."]
+    knowledge_source: Annotated[SourceEntry | None, "What it was mapped onto; null for a dataset that names no page."]
+    versions: Annotated[dict[str, str], "Package to version."]
+    parameters: Annotated[dict[str, Any], "What was asked for, by option, and the signature of BLEU."]
+    counters: Annotated[dict[str, int], "Rows, examples, sets and spans, counted."]
+    skipped: Annotated[dict[str, int], "Rows left out by a rule, by reason."]
+    rejected: Annotated[dict[str, int], "Losses and failures, by reason."]
+    files: Annotated[list[FileEntry], "The shards of the table."]
+    reject_files: Annotated[list[FileEntry], "The shards of its rejects."]
 
 
 class TaskManifest(_Task, total=False):
     """``manifests/NAME-SPLIT.json`` of a table of records, whatever job wrote it."""
 
     # of a dataset that was mapped from its files
-    option_files: dict[str, str]  # name to SHA-1
-    evidence: list[dict[str, Any]]
-    from_kilt: bool
-    mkqa_provenance: list[str] | None
-    published: dict[str, Any]
-    skipped_merging: dict[str, int]
-    sets: dict[str, int]
-    evidence_rows: dict[str, int]
-    released: dict[str, int]
-    borrowed: dict[str, int]
-    remarks: dict[str, int]
-    bleu: dict[str, Any] | None
+    option_files: Annotated[dict[str, str], "Mapped: option file to its SHA-1."]
+    evidence: Annotated[list[dict[str, Any]], "Mapped: the evidence files, each with a digest of samples of it."]
+    from_kilt: Annotated[bool, "Mapped: whether the source is a released file."]
+    mkqa_provenance: Annotated[list[str] | None, "Mapped: SHA-1 of the shards that lent their provenance."]
+    published: Annotated[dict[str, Any], "Mapped: the paper's size, share dropped and averages."]
+    skipped_merging: Annotated[dict[str, int], "Mapped: examples left out when rows were merged, by reason."]
+    sets: Annotated[dict[str, int], "Mapped: evidence sets, mapped or by the reason of their loss."]
+    evidence_rows: Annotated[dict[str, int], "Mapped: rows of the evidence files."]
+    released: Annotated[dict[str, int], "Mapped from released files: what became of their provenance."]
+    borrowed: Annotated[dict[str, int], "Mapped: rows that took provenance of another dataset, or why not."]
+    remarks: Annotated[dict[str, int], "Mapped: what the dataset remarks of its examples."]
+    bleu: Annotated[dict[str, Any] | None, "Mapped: histogram of the best spans, and those nearest the threshold."]
     # of one that was annotated
-    campaign: dict[str, Any]
-    flags: str
+    campaign: Annotated[dict[str, Any], "Annotated: agreement, control passages and averages."]
+    flags: Annotated[str, "Annotated: name of the file with the records that need another look."]
 
 
 def versions(*packages: str) -> dict[str, str]:

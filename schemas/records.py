@@ -1,6 +1,6 @@
 """Every record of the project, defined once.
 
-Arrow types, nullability, the documentation inside the Parquet files and the tables of the README
+Arrow types, nullability, the documentation inside the Parquet files and the tables of docs/formats.md
 are all derived from these classes (see ``kiltetl.schemas.arrow``). One word per thing:
 
 =================  ==========================================================================
@@ -8,11 +8,24 @@ page               one article of the knowledge source
 paragraph          one row of a page: its title, a heading, a paragraph or a list item
 anchor             one internal link, with its span in the paragraph's text
 title              a name that leads to a page: its own, or a redirect
+dataset            one of the benchmark's sets of questions, claims, mentions or dialogues
+split              train, validation (KILT's dev) or test of a dataset
+task               one dataset and split to map, and the table that it becomes
+example            one question, claim, mention or turn of a dataset, not yet mapped
+record             an example with its provenance: one row of a task's table
 evidence           what a dataset's authors pointed at: a page and, mostly, a text
 evidence set       the evidence that *together* supports one answer
 span               where the text of an evidence was found in a page
 provenance         a span as the published record carries it
 reject             what could not be used, and why
+reason             why it could not: a constant of kiltetl.schemas.reasons
+job                what one command makes of its input, planned: files, parameters, parts
+part               the share of a job's input that is worked on, and done again, as one
+bucket             a part made by a hash, of what belongs together but stands apart
+step               one kind of work of a job, done for each part: scan, parse, gather
+mark               what a part leaves when a step is done with it: counts, sizes of files
+shard              one file of a table
+manifest           what a finished job leaves beside its tables, last: input, counts, files
 =================  ==========================================================================
 
 Offsets count Unicode code points, start inclusive, end exclusive.
@@ -378,7 +391,7 @@ class KiltScore:
     scores: Annotated[tuple[float, ...], "The figures, 0 to 1, in the order of the protocol's names."]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: MKQA makes 260,000, and a frozen one takes three times as long
 class MkqaScore:
     """What one prediction scores under MKQA's protocol."""
 

@@ -52,14 +52,18 @@ SHARED_PIPELINES = (
     "kiltetl.pipelines.arguments",
     "kiltetl.pipelines.console",
     "kiltetl.pipelines.launch",
+    "kiltetl.pipelines.evaluate_inputs",
 )  # what every command may use
-COLLECTING_PIPELINES = ("kiltetl.pipelines.build", "kiltetl.pipelines.cli", "kiltetl.pipelines.config")
+COLLECTING_PIPELINES = (
+    "kiltetl.pipelines.build",
+    "kiltetl.pipelines.cli",
+    "kiltetl.pipelines.config",
+    "kiltetl.pipelines.evaluate",
+)
 MOST_LINES = 500
 LONGER = {
     "kiltetl.transforms.wikitext.renderers": "one function a family of templates, beside their one table",
     "kiltetl.transforms.wikitext.convert": "the one template {{convert}}, its units in a table",
-    "kiltetl.transforms.metrics.kilt": "one protocol, from a record to a file",
-    "kiltetl.transforms.metrics.mkqa": "one protocol, from a record to all languages",
 }
 
 

@@ -25,7 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from kiltetl.pipelines.evaluate import main as evaluate
-from kiltetl.transforms.metrics import bootstrap, kilt, mkqa
+from kiltetl.transforms.metrics import bootstrap, mkqa
+from kiltetl.transforms.metrics.kilt_scorer import evaluate_kilt, statistic
+from kiltetl.transforms.metrics.mkqa_scorer import MkqaScorer
+from kiltetl.transforms.metrics.scorer import Golds, read_golds, score_name
 from kiltetl.transforms.metrics.text import rouge_l
 
 KILT_SECONDS = 30.0  # for 100,000 records of 20 pages
@@ -133,7 +136,7 @@ def official_f1(gold: str, prediction: str, language: str) -> float:
     return 2 * precision * recall / (precision + recall)
 
 
-def official(golds: mkqa.Golds, guesses: dict[str, list[dict[str, Any]]]) -> dict[str, tuple[float, float]]:
+def official(golds: dict[str, Golds], guesses: dict[str, list[dict[str, Any]]]) -> dict[str, tuple[float, float]]:
     """(best_f1, threshold) by language."""
     found = {}
     for language, given in guesses.items():
@@ -141,9 +144,9 @@ def official(golds: mkqa.Golds, guesses: dict[str, list[dict[str, Any]]]) -> dic
         em: dict[str, float] = {}
         for guess in given:
             id, text = str(guess["example_id"]), guess["prediction"]
-            em[id] = max(official_em(gold, text, language) for gold in golds[language][id])
-            f1[id] = max(official_f1(gold, text, language) for gold in golds[language][id])
-        answerable = {id: texts != ("",) for id, texts in golds[language].items()}
+            em[id] = max(official_em(gold, text, language) for gold in golds[language].by_id[id])
+            f1[id] = max(official_f1(gold, text, language) for gold in golds[language].by_id[id])
+        answerable = {id: texts != ("",) for id, texts in golds[language].by_id.items()}
         current = best = float(sum(not one for one in answerable.values()))
         threshold = 0.0
         for guess in sorted(given, key=lambda one: one["no_answer_prob"]):
@@ -155,10 +158,10 @@ def official(golds: mkqa.Golds, guesses: dict[str, list[dict[str, Any]]]) -> dic
     return found
 
 
-def ours(golds: mkqa.Golds, guesses: dict[str, list[dict[str, Any]]]) -> dict[str, tuple[float, float]]:
+def ours(golds: dict[str, Golds], guesses: dict[str, list[dict[str, Any]]]) -> dict[str, tuple[float, float]]:
     found = {}
     for language, given in guesses.items():
-        figures = mkqa.evaluate_language(golds[language], given, language).figures()
+        figures = score_name(MkqaScorer(), language, golds[language], given).figures()
         found[language] = (figures["best_f1"] or 0.0, figures["best_f1_threshold"] or 0.0)
     return found
 
@@ -209,7 +212,7 @@ def bench_kilt(folder: Path, records: int) -> Iterator[bool]:
 
 def bench_mkqa(folder: Path, queries: int) -> Iterator[bool]:
     records, guesses = mkqa_data(queries)
-    golds = mkqa.read_gold(records, Counter())
+    golds = read_golds(MkqaScorer(), records, mkqa.LANGUAGES)
     times: dict[str, list[float]] = {"ours": [], "official": []}
     figures: list[Any] = []
     for _ in range(2):
@@ -242,8 +245,8 @@ def bench_rest() -> None:
         print(f"ROUGE-L of two texts of {count:,} tokens: {1000 * timed(partial(rouge_l, *texts))[0]:.1f} ms")
     golds = [{"id": i, "output": [{"answer": "x"}]} for i in range(10_000)]
     guesses = [{"id": i, "output": [{"answer": choose.choice("xy")}]} for i in range(10_000)]
-    found = kilt.evaluate(golds, guesses)
-    seconds, _ = timed(lambda: bootstrap.samples(kilt.statistic(found), 10_000, 1000))
+    found = evaluate_kilt(golds, guesses)
+    seconds, _ = timed(lambda: bootstrap.samples(statistic(found), 10_000, 1000))
     print(f"1,000 samples of 10,000 records, all figures: {seconds:.2f} s")
 
 

@@ -1,1 +1,1 @@
-"""What is computed, as pure functions; and, in io, runner and stages, how Beam runs them."""
+"""What is computed, floor by floor: pure functions, files, jobs from files to files, and jobs as Beam transforms."""

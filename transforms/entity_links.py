@@ -1,7 +1,7 @@
 """The links of a knowledge source as examples of entity linking (KILT's additional training data).
 
 One record an anchor that leads to a page: its text is the mention, its paragraph the context, at most
-256 tokens in all (``kiltetl.transforms.mentions``). Both contexts of the record's meta are those of
+256 tokens in all (``kiltetl.transforms.datasets.mentions``). Both contexts of the record's meta are those of
 its input, for a paragraph would else stand in the table once for each of its anchors.
 
 A page's anchors are all in one split, by a hash of the page's id, so that no text of validation is

@@ -24,6 +24,7 @@ from kiltetl.transforms.datasets.mkqa import DATASET as MKQA
 from kiltetl.transforms.datasets.mkqa import LANGUAGES
 from kiltetl.transforms.datasets.nq import DATASET as NQ
 from kiltetl.transforms.datasets.spec import Dataset, Json, Row, Text
+from kiltetl.transforms.jobs.examples import expected_format
 from tests.support.adapters import (
     FOLDER,
     NOT_RELEASED,
@@ -111,6 +112,13 @@ def test_shape(name: str) -> None:
     assert dataset.homepage.startswith("https://")
     assert dataset.usage
     assert dataset.licence
+
+
+@pytest.mark.parametrize("name", DATASETS)
+def test_the_format_of_its_files_is_told(name: str) -> None:
+    (raw,) = (FOLDER / name).glob("raw.*")
+    form = {".jsonl": "one JSON object a line", ".json": "a JSON list of objects", ".text": "text"}[raw.suffix]
+    assert expected_format(DATASETS[name]) == f"{name}'s format, {form}, such as {DATASETS[name].row_example}"
 
 
 @pytest.mark.parametrize("name", DATASETS)

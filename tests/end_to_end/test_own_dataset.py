@@ -80,7 +80,7 @@ def run(folder: Path, command: str, *more: str) -> str:
 @pytest.fixture(scope="module")
 def mapped(folder: Path) -> Path:
     tasks, _ = contributing()[2]
-    run(folder, tasks, "--workers", "2")
+    assert run(folder, tasks, "--workers", "2").endswith("\nshards in tasks/mine\n")
     return folder / "tasks"
 
 
@@ -159,7 +159,6 @@ def test_it_may_be_annotated(folder: Path, mapped: Path) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.xfail(reason="evaluate finds built-in datasets alone, until it builds on find_dataset", strict=True)
 def test_its_predictions_are_scored(folder: Path, mapped: Path) -> None:
     _, evaluate = contributing()[2]
     prediction = {"id": "1", "output": [{"answer": "The wind!", "provenance": [{"wikipedia_id": "1"}]}]}

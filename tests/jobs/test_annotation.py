@@ -295,6 +295,7 @@ def test_apply(built: Path, tmp_path: Path) -> None:
         "questions": 3, "judged": 2, "passages": 4, "provenance": 2, "partial_evidence": 2,
     }  # fmt: skip
     assert campaign["fewer_annotations"] == 0
+    assert (campaign["rouge_compared"], campaign["flagged"]) == (0, 0)  # its answers are short
     assert campaign["control"]["accepted_share"] == 0.5
     # of the pairs of annotators, on the passages yyn, yyy, nyn, nny
     assert campaign["agreement"] == {

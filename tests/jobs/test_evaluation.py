@@ -5,6 +5,9 @@ import gzip
 import json
 import random
 import re
+import shutil
+import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +15,21 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from kiltetl.pipelines.evaluate import dataset_of, language_in, main
+from kiltetl.pipelines.evaluate import build, main, parse_arguments, plan
+from kiltetl.pipelines.evaluate_kilt import RANKED, dataset_of
+from kiltetl.pipelines.evaluate_mkqa import language_in
+from kiltetl.schemas.errors import RunFailed
 from kiltetl.schemas.records import Output, OutputMeta, Provenance, ProvenanceMeta, Task, TaskMeta
+from kiltetl.transforms.beam import runner
+from kiltetl.transforms.beam.runner import beam_options
+from kiltetl.transforms.beam.runner import run as run_graph
+from kiltetl.transforms.files.locks import locked
 from kiltetl.transforms.files.shards import ShardWriter
-from kiltetl.transforms.metrics import kilt, mkqa
+from kiltetl.transforms.jobs import evaluation, staging
+from kiltetl.transforms.jobs.evaluation import METRICS
+from kiltetl.transforms.metrics import mkqa
+from kiltetl.transforms.metrics.kilt_scorer import evaluate_kilt
+from kiltetl.transforms.metrics.thresholds import BEST, PLAIN
 
 
 def write(path: Path, *records: Any) -> str:
@@ -73,7 +87,7 @@ def test_what_is_written(files: dict[str, str], capsys: pytest.CaptureFixture[st
     assert "metric:kilt|mode:official|" in shown
     summary = read(files["output"])
     found = summary["datasets"]["nq"]
-    assert found["metrics"] == kilt.evaluate(GOLDS, GUESSES).metrics
+    assert found["metrics"] == evaluate_kilt(GOLDS, GUESSES).metrics
     assert found["leading_metric"] == "em"
     assert set(found["intervals"]) == set(found["metrics"])
     assert summary["bootstrap"] == {"samples": 50, "seed": 12345, "confidence": 0.95}
@@ -137,7 +151,7 @@ def test_our_parquet_as_gold(files: dict[str, str], tmp_path: Path) -> None:
     with_alias = [r | {"output": [*r["output"], {"answer": "alias"}]} for r in GOLDS]
     found = files | {"gold": str(tmp_path / "tasks")}
     assert run("kilt", *arguments(found), "--quiet") == 0
-    assert read(files["output"])["datasets"]["nq"]["metrics"] == kilt.evaluate(with_alias, GUESSES).metrics
+    assert read(files["output"])["datasets"]["nq"]["metrics"] == evaluate_kilt(with_alias, GUESSES).metrics
     # null offsets are no keys: no record is ranked by paragraph
     assert run("kilt", *arguments(found), "--quiet", "--rank-keys", "wikipedia_id,start_paragraph_id") == 0
     assert read(files["output"])["datasets"]["nq"]["metrics"]["Rprec"] == 0.0
@@ -221,7 +235,7 @@ def test_two_systems_are_compared(files: dict[str, str], tmp_path: Path, capsys:
     other = write(tmp_path / "other.jsonl", *(guess(id, "x") for id in (1, 2, 3)))
     assert run("kilt", *arguments(files), "--compare", other, "--seed", "3") == 0
     compared = read(files["output"])["datasets"]["nq"]["comparison"]["f1"]
-    ours, theirs = (kilt.evaluate(GOLDS, g).metrics["f1"] for g in (GUESSES, [guess(i, "x") for i in (1, 2, 3)]))
+    ours, theirs = (evaluate_kilt(GOLDS, g).metrics["f1"] for g in (GUESSES, [guess(i, "x") for i in (1, 2, 3)]))
     assert (compared["other"], compared["difference"]) == (pytest.approx(theirs), pytest.approx(ours - theirs))
     assert 0 < compared["p_value"] <= 1
     assert "difference" in capsys.readouterr().out
@@ -361,6 +375,117 @@ def test_languages_by_file_name(path: str, code: str | None) -> None:
 
 
 # --------------------------------------------------------------------------------------------
+# Datasets that are not KILT's
+
+
+OWN = """
+from kiltetl.transforms.datasets.spec import Dataset
+
+def made(name, metric):
+    return Dataset(
+        name=name, task="T", read=lambda row: iter(()), splits=("validation",), row_example="{}",
+        licence="none", homepage="https://example.org", leading_metric=metric,
+    )
+
+RANKED = made("NQ-hard", "rougel")
+UNRANKED = made("unranked", None)
+NQ = made("nq", "f1")
+"""
+
+
+@pytest.fixture
+def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The module of some datasets of a user."""
+    write(tmp_path / "modules" / "own_sets.py")
+    (tmp_path / "modules" / "own_sets.py").write_text(OWN)
+    monkeypatch.syspath_prepend(str(tmp_path / "modules"))
+    monkeypatch.delitem(sys.modules, "own_sets", raising=False)
+    return "own_sets"
+
+
+@pytest.mark.parametrize("beam", [[], ["--"]])
+def test_a_dataset_from_outside_has_its_name_and_metric(
+    files: dict[str, str], own: str, beam: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("kilt", *arguments(files), "--dataset", f"{own}:RANKED", *beam) == 0
+    assert re.search(r"^NQ-hard +3 +rougel +\d", capsys.readouterr().out, re.MULTILINE)
+    found = read(files["output"])["datasets"]
+    assert list(found) == ["NQ-hard"]
+    assert found["NQ-hard"]["leading_metric"] == "rougel"
+    assert found["NQ-hard"]["metrics"] == evaluate_kilt(GOLDS, GUESSES).metrics
+    assert "rougel</text>" in (Path(files["output"]) / "report.html").read_text()
+    assert pq.read_table(Path(files["output"]) / "per_example.parquet").column("dataset").to_pylist() == ["NQ-hard"] * 3
+
+
+def test_a_dataset_from_outside_is_found_in_a_folder(
+    own: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder, records in (("gold", GOLDS), ("p", GUESSES)):
+        write(tmp_path / folder / "nq-dev.jsonl", *records[:2])
+        write(tmp_path / folder / "nq-hard-dev.jsonl", *records)
+    write(tmp_path / "gold" / "nq-hard-train.jsonl", GOLDS[0])
+    places = ["--gold", str(tmp_path / "gold"), "--predictions", str(tmp_path / "p"), "--output", str(tmp_path / "out")]
+    assert run("kilt", *places, "--dataset", f"{own}:RANKED") == 0
+    assert "NQ-hard: the dev split is taken" in capsys.readouterr().out
+    assert {name: of["examples"] for name, of in read(tmp_path / "out")["datasets"].items()} == {"NQ-hard": 3}
+    assert dataset_of("p/nq-hard-dev.jsonl", ["nq", "NQ-hard"]) == "NQ-hard"
+    assert dataset_of("p/nq-hard-dev.jsonl") == "nq"
+    assert dataset_of("p/nqxhard.jsonl", ["nq.hard"]) is None
+
+
+@pytest.mark.parametrize("dataset", [None, "mine", "mkqa", "own_sets:UNRANKED"])
+def test_a_dataset_without_a_leaderboard_has_every_figure(
+    files: dict[str, str], own: str, tmp_path: Path, dataset: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = write(tmp_path / "questions.jsonl", *GOLDS)
+    given = files | {"gold": other} | ({} if dataset is None else {"dataset": dataset})
+    assert run("kilt", *arguments(given)) == 0
+    assert "leading" not in capsys.readouterr().out
+    (name,) = read(files["output"])["datasets"]
+    assert name == {None: "questions", "own_sets:UNRANKED": "unranked"}.get(dataset, dataset)
+    found = read(files["output"])["datasets"][name]
+    assert found["leading_metric"] is None
+    assert found["metrics"] == evaluate_kilt(GOLDS, GUESSES).metrics
+    assert "f1</text>" in (Path(files["output"]) / "report.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("dataset", "message"),
+    [
+        ("own_sets:NONE", "own_sets has no NONE"),
+        ("own_sets:made", "made is a function, not a Dataset"),
+        ("own_sets:NQ", "it is named nq, as a built-in dataset is"),
+        ("nowhere_sets:DATASET", "there is no module nowhere_sets"),
+        ("C:/nq", "not of the form package.module:DATASET"),
+    ],
+)
+def test_errors_of_datasets_from_outside(
+    files: dict[str, str], own: str, dataset: str, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("kilt", *arguments(files), "--dataset", dataset) == 2
+    assert message in capsys.readouterr().err
+    assert not Path(files["output"]).exists()
+
+
+@pytest.mark.parametrize("beam", [[], ["--"]])
+def test_a_dataset_may_have_any_name(files: dict[str, str], beam: list[str]) -> None:
+    pytest.importorskip("matplotlib")
+    assert run("kilt", *arguments(files), "--dataset", "a/b\\..", "--quiet", *beam) == 0
+    assert list(read(files["output"])["datasets"]) == ["a/b\\.."]
+    assert {path.name for path in (Path(files["output"]) / "pictures").iterdir()} == {
+        "a_b_.._answer_length.png", "a_b_.._evidence_size.png",
+    }  # fmt: skip
+
+
+def test_the_datasets_of_the_leaderboard() -> None:
+    assert list(RANKED.items()) == [
+        ("fever", "accuracy"), ("aidayago2", "accuracy"), ("wned", "accuracy"), ("cweb", "accuracy"),
+        ("trex", "accuracy"), ("structured_zeroshot", "accuracy"), ("nq", "em"), ("hotpotqa", "em"),
+        ("triviaqa", "em"), ("eli5", "rougel"), ("wow", "f1"),
+    ]  # fmt: skip
+
+
+# --------------------------------------------------------------------------------------------
 # mkqa
 
 
@@ -396,7 +521,7 @@ def test_mkqa_writes_the_same_kinds_of_files(mkqa_files: dict[str, str], capsys:
     assert "over 3 of 26 languages; missing: ar, da, de" in shown.err
     summary = read(mkqa_files["output"])
     assert list(summary["languages"]) == ["en", "no", "zh_cn"]
-    assert set(summary["languages"]["no"]["metrics"]) == {*mkqa.BEST, *mkqa.PLAIN}
+    assert set(summary["languages"]["no"]["metrics"]) == {*BEST, *PLAIN}
     assert len(summary["macro_average"]["missing"]) == 23
     rows = pq.read_table(Path(mkqa_files["output"]) / "per_example.parquet").to_pylist()
     assert len(rows) == 3 * 40
@@ -427,6 +552,39 @@ def test_mkqa_names_a_file_of_another_language(
     write(tmp_path / "p" / "nb.jsonl", {})
     assert run("mkqa", *arguments(mkqa_files)) == 2
     assert "'nb' is no language of MKQA; Norwegian is no" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("beam", [[], ["--"]])
+def test_mkqa_names_its_gold_file(mkqa_files: dict[str, str], beam: list[str], capsys: Any) -> None:
+    path = Path(mkqa_files["gold"])
+    records = [json.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
+    write(path, *records, records[3])
+    assert run("mkqa", *arguments(mkqa_files), "--quiet", *beam) == 2
+    assert "mkqa.jsonl.gz: the gold ids are not unique for id '3'" in capsys.readouterr().err
+    for record in records:
+        del record["answers"]["zh_cn"], record["answers"]["no"]
+    write(path, *records)
+    assert run("mkqa", *arguments(mkqa_files), "--quiet", *beam) == 2
+    assert "mkqa.jsonl.gz: no answers in no, zh_cn" in capsys.readouterr().err
+    write(path)
+    assert run("mkqa", *arguments(mkqa_files), "--quiet", *beam) == 2
+    assert "no answers in en, no, zh_cn" in capsys.readouterr().err
+
+
+def test_mkqa_reads_gold_once_for_two_systems(mkqa_files: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    real = evaluation.read_rows
+
+    def noted(path: str, **options: Any) -> Any:
+        asked.append(Path(path).name)
+        return real(path, **options)
+
+    monkeypatch.setattr(evaluation, "read_rows", noted)
+    both = mkqa_files | {"compare": mkqa_files["predictions"]}
+    assert run("mkqa", *arguments(both), "--quiet", "--bootstrap", "2") == 0
+    assert asked == ["mkqa.jsonl.gz", *(name for name in ("en.jsonl", "no.jsonl", "zh-CN.jsonl.gz") for _ in "12")]
+    compared = read(mkqa_files["output"])["languages"]["no"]["comparison"]["best_em"]
+    assert compared["difference"] == 0.0
 
 
 def test_mkqa_names_the_line(mkqa_files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -468,7 +626,7 @@ def test_kilt_on_beam_gives_the_same_files(tmp_path: Path, monkeypatch: pytest.M
         assert status == 0
     _same_files(tmp_path / "here", tmp_path / "beam")
     found = read(tmp_path / "beam")["datasets"]["nq"]
-    assert found["metrics"] == kilt.evaluate(golds, systems[0]).metrics
+    assert found["metrics"] == evaluate_kilt(golds, systems[0]).metrics
     assert found["extra_ids"] == ["extra0", "extra1", "extra2"]
 
 
@@ -506,3 +664,252 @@ def test_the_oracle_through_the_command(shared: Path, tmp_path: Path) -> None:
         assert run("kilt", *arguments(given), "--quiet", *beam) == 0
         found = read(tmp_path)["datasets"]["nq"]["metrics"]
         assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-9)
+
+
+class CountedId(str):
+    """An id that counts how often it is compared with another."""
+
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        CountedId.compared += 1
+        return str.__eq__(self, other)
+
+    def strip(self, *_: Any) -> "CountedId":
+        return self
+
+    def __str__(self) -> "CountedId":
+        return self
+
+
+def test_each_id_is_compared_a_few_times_however_many_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The join of ids is linear; the released one takes seconds for 20,000 records."""
+    monkeypatch.setattr(CountedId, "compared", 0)
+    count = 2000
+    golds = ({"id": CountedId(i), "output": [{"answer": "x"}]} for i in range(count))
+    guesses = ({"id": CountedId(i), "output": [{"answer": "x"}]} for i in reversed(range(count)))
+    assert evaluate_kilt(golds, guesses).metrics["em"] == 1.0
+    assert count <= CountedId.compared <= 10 * count
+
+
+# --------------------------------------------------------------------------------------------
+# How it is left in its folder
+
+
+class DiedError(Exception):
+    """The machine died."""
+
+
+STEPS = ("write_json", "delete_file", "make_folder", "move", "delete_folder")
+
+
+def state(folder: Path) -> dict[str, bytes]:
+    """What a reader sees in the output: its files, without staging folders and locks."""
+    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
+    return {name: path.read_bytes() for name, path in files.items() if not name.startswith(".kiltetl-")}
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pictures that take no time; each tells what it shows."""
+    monkeypatch.setattr(evaluation, "as_png", lambda pictures: {one.file: one.title.encode() for one in pictures})
+
+
+@pytest.fixture
+def dying(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Makes the n-th thing that the protocol does to the disk the last one; what was done until then."""
+
+    def at(step: int) -> list[str]:
+        done: list[str] = []
+
+        def act(name: str, real: Any, *given: Any) -> Any:
+            if name != "delete_folder" or "publication.json" in done:  # nothing is there to be cleared before
+                if len(done) == step:
+                    raise DiedError(name)
+                done.append(Path(given[0]).name if name == "write_json" else name)
+            return real(*given)
+
+        for name in STEPS:
+            monkeypatch.setattr(staging, name, partial(act, name, getattr(staging, name)))
+        return done
+
+    return at
+
+
+@pytest.fixture
+def two(files: dict[str, str], mkqa_files: dict[str, str], tmp_path: Path, quick: None) -> dict[str, Any]:
+    """Two evaluations into one folder, that leave other pictures: what they are given, and what they leave."""
+    wow = write(tmp_path / "wow-dev-kilt.jsonl", *GOLDS)
+    given = {"nq": ["kilt", *arguments(files)], "wow": ["kilt", *arguments(files | {"gold": wow})],
+             "mkqa": ["mkqa", *arguments(mkqa_files)]}  # fmt: skip
+    found: dict[str, Any] = {}
+    for name, one in given.items():
+        fresh = [*one[:-1], str(tmp_path / "fresh" / name), "--quiet"]
+        assert run(*fresh) == 0
+        found[name] = ([*one, "--quiet"], state(tmp_path / "fresh" / name))
+    return found
+
+
+def unscorable(given: list[str], folder: Path) -> list[str]:
+    """The same evaluation of predictions that cannot be scored: all that it does is to finish another's work."""
+    place = given.index("--predictions") + 1
+    return [*given[:place], write(folder / "none.jsonl"), *given[place + 1 :]]
+
+
+def fits(seen: dict[str, bytes], *results: dict[str, bytes]) -> bool:
+    """Whether metrics.json, where it stands, has the files of its own evaluation beside it and no others."""
+    return METRICS not in seen or seen in results
+
+
+@pytest.mark.parametrize("new", ["wow", "mkqa", "nq"])
+def test_a_run_that_dies_leaves_the_old_result_or_the_next_one_finishes_it(
+    two: dict[str, Any], new: str, tmp_path: Path, dying: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (old_given, old), (given, result) = two["nq"], two[new]
+    output, step = tmp_path / "out", 0
+    while True:
+        shutil.rmtree(output, ignore_errors=True)
+        assert run(*old_given) == 0
+        done = dying(step)
+        status = run(*given)
+        monkeypatch.undo()
+        monkeypatch.setattr(evaluation, "as_png", lambda pictures: {one.file: one.title.encode() for one in pictures})
+        decided = bool(done)  # the decision is the first thing that is done
+        if not decided:
+            assert state(output) == old
+        assert fits(state(output), old, result)
+        if status == 0:
+            break
+        assert status == 1
+        assert run(*unscorable(old_given, tmp_path)) == 2
+        assert state(output) == (result if decided else old)
+        assert run(*given) == 0
+        assert state(output) == result
+        assert not list(output.glob(".kiltetl-*"))
+        step += 1
+    assert state(output) == result
+    # the decision, the old manifest and pictures, two folders, the files, the manifest and the staging folder
+    stale = len(set(old) - set(result))
+    assert step == 1 + 1 + stale + 2 + (len(result) - 1) + 1 + 1
+
+
+@pytest.mark.parametrize("step", [0, 1, 4, 7, 9])
+def test_a_graph_that_dies_leaves_the_old_result_or_the_next_one_finishes_it(
+    two: dict[str, Any], step: int, tmp_path: Path, dying: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (old_given, old), (given, result) = two["nq"], two["wow"]
+    output = tmp_path / "out"
+    assert run(*old_given) == 0
+    marks = 1  # of its one bucket
+    done = dying(marks + step)
+    assert run(*given, "--") == 1
+    monkeypatch.undo()
+    decided = "publication.json" in done
+    assert decided == (step > 0)
+    assert fits(state(output), old, result)
+    if not decided:
+        assert state(output) == old
+    assert run(*unscorable(old_given, tmp_path)) == 2
+    assert state(output) == (result if decided else old)
+
+
+def test_a_step_of_the_graph_that_is_tried_again_finishes_what_it_had_decided(
+    two: dict[str, Any], tmp_path: Path, dying: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given, result = two["wow"]
+    settings, console = parse_arguments(given)
+    job = plan(settings, console)
+    dying(5)
+    with pytest.raises(RunFailed):
+        run_graph(partial(build, job=job), beam_options([]))
+    monkeypatch.undo()
+    assert not (tmp_path / "out" / METRICS).exists()
+    monkeypatch.setattr("kiltetl.transforms.beam.evaluation.publish", None)  # would fail, were it called
+    run_graph(partial(build, job=job), beam_options([]))
+    assert state(tmp_path / "out") == result
+
+
+@pytest.mark.parametrize("beam", [[], ["--"]])
+def test_one_evaluation_at_a_time_writes_into_a_folder(
+    two: dict[str, Any], beam: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given, result = two["wow"]
+    assert run(*given) == 0
+    with locked(str(tmp_path / "out"), "evaluation"):
+        assert run(*two["nq"][0], *beam) == 2
+        assert "out: another run is writing evaluation there" in capsys.readouterr().err
+        without_output = [part for part in two["nq"][0] if part not in ("--output", str(tmp_path / "out"))]
+        assert run(*without_output) == 0
+    assert state(tmp_path / "out") == result
+
+
+@pytest.mark.parametrize("beam", [[], ["--"]])
+def test_another_run_is_refused_while_the_first_reads(
+    two: dict[str, Any], beam: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statuses: list[int] = []
+    real = evaluation.read_rows
+
+    def read_rows(path: str, **options: Any) -> Any:
+        if not statuses:
+            statuses.append(0)
+            statuses[0] = run(*two["mkqa"][0])
+        return real(path, **options)
+
+    monkeypatch.setattr(evaluation, "read_rows", read_rows)
+    assert run(*two["nq"][0], *beam) == 0
+    assert statuses == [2]
+
+
+@pytest.mark.parametrize("beam", [[], ["--"]])
+def test_pictures_of_an_evaluation_before_go_and_others_stay(
+    two: dict[str, Any], beam: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = {"pictures/mine.png": b"mine", "pictures/x\\_answer_length.png": b"mine", "notes.txt": b"mine"}
+    assert run(*two["mkqa"][0]) == 0
+    for name, content in mine.items():
+        (tmp_path / "out" / name).write_bytes(content)
+    assert run(*two["nq"][0], *beam) == 0
+    assert state(tmp_path / "out") == two["nq"][1] | mine
+
+    def without_matplotlib(pictures: Any) -> Any:
+        raise ImportError("matplotlib")
+
+    monkeypatch.setattr(evaluation, "as_png", without_matplotlib)
+    assert run(*two["nq"][0], *beam) == 0
+    assert set(state(tmp_path / "out")) == {METRICS, "per_example.parquet", "report.html", *mine}
+    assert "pip install matplotlib" in read(tmp_path / "out")["pictures"]
+
+
+def test_what_cannot_be_scored_leaves_the_result_before(two: dict[str, Any], tmp_path: Path) -> None:
+    given, result = two["nq"]
+    assert run(*given) == 0
+    write(tmp_path / "predictions.jsonl", *GUESSES[:2])
+    for beam in ([], ["--"]):
+        assert run(*given, *beam) == 2
+        assert state(tmp_path / "out") == result
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_graph_that_goes_on_elsewhere(
+    two: dict[str, Any], waits: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """The result before is not taken for its own."""
+    real = runner.run
+    assert run(*two["nq"][0]) == 0
+    monkeypatch.setattr(runner, "runs_here", lambda options: False)
+    monkeypatch.setattr(runner, "run", lambda draw, options: real(draw, beam_options([])) if waits else {})
+    given = [part for part in two["wow"][0] if part != "--quiet"]
+    assert run(*given, "--", "--direct_num_workers=1") == 0
+    said = capsys.readouterr().out
+    assert ("submitted; " in said) is not waits
+    assert ("wow" in said) is waits
+    assert state(tmp_path / "out") == two["wow" if waits else "nq"][1]
+
+
+def test_a_folder_that_cannot_be_made_is_named_before_anything_is_read(files: dict[str, str], capsys: Any) -> None:
+    given = files | {"output": str(Path(files["gold"]) / "out"), "predictions": files["gold"]}
+    assert run("kilt", *arguments(given)) == 2
+    assert "nq-dev-kilt.jsonl" in capsys.readouterr().err
+    assert run("kilt", *arguments(given), "--dry-run") == 2

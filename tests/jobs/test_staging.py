@@ -236,6 +236,15 @@ def test_one_writer(tmp_path: Path) -> None:
     assert state(tmp_path) == {}
 
 
+def test_work_that_may_go_on_elsewhere(tmp_path: Path) -> None:
+    job = Staging(str(tmp_path), "evaluation", "one")
+    job.begin()
+    assert job.has_ended() is False
+    stage(job, "evaluation", "one")
+    publish(job, "evaluation", "one")
+    assert job.has_ended() is True
+
+
 def test_sums_that_differ() -> None:
     audit("it does not add up", [("a", 1, 1), ("b", 2, 2)])
     with pytest.raises(RunFailed, match=r"^it does not add up: b: 1,000 against 2,000$"):

@@ -71,7 +71,14 @@ def test_a_table_that_kilt_did_not_release_has_a_name_of_the_same_form() -> None
 
 
 def test_shapes_are_of_the_eleven_datasets() -> None:
-    assert set(DATASETS) - {name for name, dataset in DATASETS.items() if dataset.shape} == {"mkqa", "tackbp2010"}
+    shapes = {name: dataset.shape for name, dataset in DATASETS.items() if dataset.shape is not None}
+    assert set(DATASETS) - set(shapes) == {"mkqa", "tackbp2010"}
+    assert [name for name, shape in shapes.items() if shape.section_first] == ["trex"]
+    assert [name for name, shape in shapes.items() if shape.empty_meta] == ["structured_zeroshot"]
+    assert [name for name, shape in shapes.items() if not shape.has_input] == ["triviaqa"]
+    assert [name for name, shape in shapes.items() if not shape.span_in_train] == ["fever"]
+    mention = ("left_context", "mention", "right_context")
+    assert [name for name, shape in shapes.items() if shape.record == mention] == ["aidayago2", "wned", "cweb"]
 
 
 @pytest.mark.parametrize(
@@ -93,6 +100,15 @@ def test_shapes_are_of_the_eleven_datasets() -> None:
 def test_a_shape_says_where_the_keys_of_a_span_stand(shape: Shape | None, keys: list[str], strict: bool) -> None:
     task = from_kilt(record(), "mine", "train")
     assert list(to_kilt(task, shape, strict)["output"][0]["provenance"][0]) == ["wikipedia_id", "title", *keys]
+
+
+@pytest.mark.parametrize("shape", [None, Shape(), Shape(section_first=True), Shape(empty_meta=True)])
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_keys_of_a_passage_stand_as_the_campaign_has_them(shape: Shape | None, strict: bool) -> None:
+    passage = Provenance(None, None, 2, None, 1, ProvenanceMeta(), "Section::::Abstract.", "Kite", "12")
+    task = Task("5", "who", TaskMeta(), (Output(None, OutputMeta(), (passage,)),), "mine", "validation", "en")
+    (span,) = to_kilt(task, shape, strict)["output"][0]["provenance"]
+    assert list(span) == ["wikipedia_id", "title", "section", "start_paragraph_id", "end_paragraph_id"]
 
 
 def test_a_shape_says_which_keys_a_strict_record_has() -> None:

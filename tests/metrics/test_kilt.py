@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 from kiltetl.schemas.errors import EvaluationError
 from kiltetl.transforms.metrics import bootstrap, kilt
 from kiltetl.transforms.metrics.huggingface import KiltMetric
-from kiltetl.transforms.metrics.kilt import evaluate
+from kiltetl.transforms.metrics.kilt_scorer import evaluate_kilt as evaluate
+from kiltetl.transforms.metrics.kilt_scorer import statistic
+from kiltetl.transforms.metrics.scorer import EXTRA
 from kiltetl.transforms.metrics.text import common_subsequence, rouge_l, squad_normal, token_f1
 
 
@@ -312,7 +314,7 @@ def test_records_are_joined_by_id() -> None:
     assert evaluate(golds, [two, one]).metrics == evaluate(golds, [one, two]).metrics
     assert evaluate(golds, [one, two]).metrics["accuracy"] == 1.0
     extra = evaluate(golds, [one, two, nine])
-    assert (extra.metrics["accuracy"], list(extra.extra), extra.notes[kilt.EXTRA]) == (1.0, ["9"], 1)
+    assert (extra.metrics["accuracy"], list(extra.extra), extra.notes[EXTRA]) == (1.0, ["9"], 1)
     with pytest.raises(EvaluationError, match="no prediction for id '2'"):
         evaluate(golds, [one])
     with pytest.raises(EvaluationError, match="more than one prediction for id '1'"):
@@ -579,7 +581,7 @@ def test_the_convention_of_evaluate() -> None:
 def test_the_bootstrap_is_that_of_its_seed_and_covers_the_mean() -> None:
     golds = [gold({"answer": "x"}, id=i) for i in range(200)]
     found = evaluate(golds, [guess("x" if i % 4 else "y", id=i) for i in range(200)])
-    draw = kilt.statistic(found)
+    draw = statistic(found)
     drawn = bootstrap.samples(draw, 200, 500, 7)
     assert (drawn == bootstrap.samples(draw, 200, 500, 7)).all()
     bounds = bootstrap.interval(drawn[:, 0])
@@ -594,7 +596,7 @@ def test_the_paired_bootstrap_tells_a_difference_from_none() -> None:
     golds = [gold({"answer": "x"}, id=i) for i in range(300)]
     good = evaluate(golds, [guess("x" if i % 3 else "y", id=i) for i in range(300)])
     bad = evaluate(golds, [guess("x" if i % 2 else "y", id=i) for i in range(300)])
-    drawn = [bootstrap.samples(kilt.statistic(one), 300, 500, 7)[:, 0] for one in (good, bad)]
+    drawn = [bootstrap.samples(statistic(one), 300, 500, 7)[:, 0] for one in (good, bad)]
     clear = bootstrap.difference(good.metrics["accuracy"] - bad.metrics["accuracy"], drawn[0] - drawn[1])
     assert clear is not None
     assert clear.p_value < 0.01

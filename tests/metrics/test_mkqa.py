@@ -3,7 +3,6 @@
 import gzip
 import json
 import random
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,11 @@ from kiltetl.schemas.errors import EvaluationError
 from kiltetl.transforms.datasets.mkqa import LANGUAGES as LANGUAGES_OF_THE_DATASET
 from kiltetl.transforms.metrics import mkqa
 from kiltetl.transforms.metrics.huggingface import MkqaMetric
-from kiltetl.transforms.metrics.mkqa import evaluate, text_scores, tokens
-from kiltetl.transforms.reports.scores_table import summarize_mkqa
+from kiltetl.transforms.metrics.mkqa import text_scores, tokens
+from kiltetl.transforms.metrics.mkqa_scorer import MkqaScorer
+from kiltetl.transforms.metrics.mkqa_scorer import evaluate_mkqa as evaluate
+from kiltetl.transforms.metrics.scorer import EXTRA, read_golds
+from kiltetl.transforms.metrics.thresholds import BEST, PLAIN
 
 
 def gold(id: Any, *texts: str | None, language: str = "en", aliases: Any = ()) -> dict[str, Any]:
@@ -59,7 +61,7 @@ def test_every_figure_of_the_released_scorer(oracle: tuple[list[Any], dict[str, 
             assert by_id == pytest.approx(expected[language][name], abs=1e-9, rel=0)
             compared += len(by_id)
     assert compared == 26 * 30 * 2
-    assert {name: found.macro_average[name] for name in mkqa.BEST} == expected["macro_average"]
+    assert {name: found.macro_average[name] for name in BEST} == expected["macro_average"]
     assert found.missing == ()
 
 
@@ -68,7 +70,7 @@ def test_the_sample_of_the_official_tests(shared: Path) -> None:
     golds = [json.loads(line) for line in gzip.decompress((folder / "test_mkqa.jsonl.gz").read_bytes()).splitlines()]
     guesses = [json.loads(line) for line in (folder / "en_prediction.jsonl").open()]
     found = metrics(golds, guesses)
-    assert {name: found[name] for name in mkqa.BEST} == {
+    assert {name: found[name] for name in BEST} == {
         "best_em": 66.67,
         "best_f1": 80.95,
         "best_answerable_em": 33.33,
@@ -180,9 +182,9 @@ def test_missing_spellings_of_no_answer() -> None:
         gold(3, None, aliases=None),
         gold(4, None, aliases=["A"]),
     ]
-    notes: Counter[str] = Counter()
-    assert mkqa.read_gold(golds, notes)["en"] == {"1": ("X",), "2": ("X",), "3": ("",), "4": ("", "A")}
-    assert notes[mkqa.NULL_WITH_ALIASES] == 1
+    read = read_golds(MkqaScorer(), golds, ["en"])["en"]
+    assert read.by_id == {"1": ("X",), "2": ("X",), "3": ("",), "4": ("", "A")}
+    assert read.notes[mkqa.NULL_WITH_ALIASES] == 1
     found = evaluate(golds, {"en": [guess(i, None) for i in (1, 2, 3, 4)]}).languages["en"]
     assert found.answerable.tolist() == [True, True, False, True]
 
@@ -191,7 +193,7 @@ def test_an_empty_stratum_is_null_and_never_nan() -> None:
     evaluation = evaluate([gold(1, "x")], {"en": [guess(1, "x")]})
     assert evaluation.metrics["en"]["best_f1"] == 100.0
     assert evaluation.metrics["en"]["best_unanswerable_em"] is None
-    text = json.dumps(summarize_mkqa(evaluation, evaluation, number=20), allow_nan=False)
+    text = json.dumps(MkqaScorer(verbose=True).summary(evaluation, evaluation, 20, 1), allow_nan=False)
     assert "NaN" not in text
     assert evaluate([], {}).macro_average["best_f1"] is None
 
@@ -216,7 +218,7 @@ def test_ids() -> None:
     one, two = guess("1", "x"), guess(2, "y")
     assert metrics(golds, [two, one])["exact_match"] == 100.0
     extra = evaluate(golds, {"en": [one, two, guess(9, "z")]})
-    assert (list(extra.extra), extra.notes[mkqa.EXTRA]) == (["9"], 1)
+    assert (list(extra.extra), extra.notes[EXTRA]) == (["9"], 1)
     for guesses, message in (
         ([one], "en: there is no prediction for id '2'"),
         ([one, two, one], "en: there is more than one prediction for id '1'"),
@@ -240,6 +242,56 @@ def test_the_macro_average_says_over_what() -> None:
     assert found.macro_average["exact_match"] == 50.0
     assert len(found.missing) == 24
     assert "languages:no,zh_cn" in found.signature
+
+
+def in_languages(count: int, *languages: str) -> list[dict[str, Any]]:
+    """Gold records whose answer is x in each language."""
+    return [{"example_id": i, "answers": {one: [{"text": "x"}] for one in languages}} for i in range(count)]
+
+
+def test_the_macro_average_is_rounded_as_the_figures_are() -> None:
+    guesses = {"da": [guess(0, "x"), guess(1, "x"), guess(2, "y")]}  # 66.67 of 100
+    guesses |= {language: [guess(i, "y") for i in range(3)] for language in ("de", "en")}
+    found = evaluate(in_languages(3, "da", "de", "en"), guesses)
+    assert found.metrics["da"]["exact_match"] == 66.67
+    assert found.macro_average["exact_match"] == 22.22
+    assert "|languages:da,de,en|" in found.signature
+    every = evaluate(in_languages(1, *mkqa.LANGUAGES), {one: [guess(0, "x")] for one in mkqa.LANGUAGES})
+    assert "|languages:all|" in every.signature
+    assert every.missing == ()
+
+
+def test_the_summary_holds_what_is_asked_for() -> None:
+    found = evaluate(in_languages(1, "en"), {"en": [guess(0, "x"), guess(8, "y")]})
+    for verbose, shown in ((False, BEST), (True, (*BEST, *PLAIN))):
+        summary = MkqaScorer(verbose=verbose).summary(found, None, 0, 1)
+        assert list(summary["languages"]["en"]["metrics"]) == list(summary["macro_average"]["metrics"]) == list(shown)
+        assert summary["languages"]["en"].keys() == {"examples", "metrics"}
+        assert (summary["extra_ids"], summary["notes"]) == (["8"], {EXTRA: 1})
+
+
+def test_intervals_and_comparison() -> None:
+    golds = in_languages(3, "da", "en")
+    right, wrong = ({one: [guess(i, text) for i in range(3)] for one in ("da", "en")} for text in ("x", "y"))
+    summary = MkqaScorer().summary(evaluate(golds, right), evaluate(golds, wrong), 20, 1)
+    for of in (*summary["languages"].values(), summary["macro_average"]):
+        assert of["intervals"]["best_em"] == [100.0, 100.0]
+        assert of["comparison"]["best_em"] == {
+            "other": 0.0, "difference": 100.0, "low": 100.0, "high": 100.0, "p_value": 0.047619,
+        }  # fmt: skip
+        assert "best_f1_threshold" not in of["intervals"]
+
+
+def test_the_macro_average_of_a_sample_is_over_the_languages_that_have_the_figure() -> None:
+    """English alone has a record without an answer, and not in each sample."""
+    golds = [
+        {"example_id": i, "answers": {"da": [{"text": "x"}], "en": [{"text": "x" if i else None}]}} for i in (0, 1)
+    ]
+    found = evaluate(golds, {one: [guess(0, ""), guess(1, "x")] for one in ("da", "en")})
+    summary = MkqaScorer().summary(found, None, 30, 1)
+    assert summary["languages"]["da"]["intervals"]["best_unanswerable_em"] is None
+    assert summary["languages"]["en"]["intervals"]["best_unanswerable_em"] == [100.0, 100.0]
+    assert summary["macro_average"]["intervals"]["best_unanswerable_em"] == [100.0, 100.0]
 
 
 def test_gold_from_the_table_of_tasks() -> None:

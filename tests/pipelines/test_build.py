@@ -172,12 +172,25 @@ def test_wrong_files(tmp_path: Path, capsys: pytest.CaptureFixture[str], text: s
     assert not (tmp_path / "o").exists()
 
 
-def test_evidence_of_nq_without_nq(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    source = ROOT / "examples" / "mkqa" / "mkqa.jsonl.gz"
-    text = f'output = "out"\n[[task]]\ndataset = "mkqa"\nsplit = "dev"\nsource = "{source}"\nmkqa_provenance = true\n'
-    (tmp_path / "build.toml").write_text(text)
-    assert main([str(tmp_path / "build.toml")]) == 2
-    assert "put a [[task]] of nq before it" in capsys.readouterr().err
+def test_the_evidence_of_nq_needs_nq_before_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = f'output = "out"\n[knowledge_source]\ndump = ["{ROOT / "examples" / "miniwiki.xml"}"]\n'
+    task = '[[task]]\nsplit = "dev"\n'
+    nq = f'{task}dataset = "nq"\nsource = ["{ROOT / "examples" / "nq" / "dev.jsonl.gz"}"]\n'
+    mkqa = f'{task}dataset = "mkqa"\nsource = ["{ROOT / "examples" / "mkqa" / "mkqa.jsonl.gz"}"]\n'
+    borrowing, elsewhere = f"{mkqa}mkqa_provenance = true\n", f'{mkqa}mkqa_provenance = "other"\n'
+    path = tmp_path / "build.toml"
+    for text, number in ((borrowing, 1), (mkqa + borrowing, 2), (borrowing + nq, 1)):
+        path.write_text(head + text)
+        assert main([str(path), "--dry-run"]) == 2
+        problem = f"[[task]] number {number}: mkqa_provenance = true takes the evidence of nq: put a [[task]] of nq"
+        assert problem in capsys.readouterr().err
+    for text in (nq + borrowing, mkqa, elsewhere):
+        path.write_text(head + text)
+        assert main([str(path), "--dry-run"]) == 0
+    (tmp_path / "out" / "tasks" / "manifests").mkdir(parents=True)
+    (tmp_path / "out" / "tasks" / "manifests" / "nq-train.json").write_text("{}")
+    path.write_text(head + borrowing)  # mapped by an earlier run
+    assert main([str(path), "--dry-run"]) == 0
 
 
 def test_a_dry_run_says_what_is_built_already(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

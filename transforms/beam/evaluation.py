@@ -7,7 +7,6 @@ import apache_beam as beam
 from apache_beam.metrics.metric import Metrics
 from apache_beam.pvalue import AsIter, PCollection
 
-from kiltetl.transforms.files.paths import delete_folder
 from kiltetl.transforms.jobs.evaluation import (
     EvaluationJob,
     Given,
@@ -71,8 +70,8 @@ class PublishScores(beam.PTransform):
             return bucket
 
         def finish(_: int, buckets: Iterable[int]) -> None:
-            publish(job, gather(job, buckets))
-            delete_folder(job.staged(""))
+            if not job.staging.finish():  # of a try before this one, where it was cut off
+                publish(job, gather(job, buckets))
 
         written = scored | "Buckets" >> beam.GroupByKey() | "WriteBucket" >> beam.MapTuple(write)
         return scored.pipeline | "Once" >> beam.Create([0]) | "Publish" >> beam.Map(finish, AsIter(written))

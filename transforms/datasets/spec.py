@@ -207,6 +207,15 @@ class Dataset:
 
     Raises:
         ValueError: two of these contradict each other, or the name, a split or the metric is none.
+
+    >>> from kiltetl import Evidence, Example, ExampleOutput
+    >>> def read(row):
+    ...     answer = ExampleOutput(row["a"], (Evidence(row["page"], text=row["sentence"]),))
+    ...     yield Example(str(row["id"]), row["q"], (answer,))
+    >>> mine = Dataset("mine", "open-domain QA", read, ("validation",), "{…}", "CC0", "https://example.org")
+    >>> row = {"id": 1, "q": "What holds up a kite?", "a": "the wind", "page": "Kite", "sentence": "Wind lifts kites."}
+    >>> [example.outputs[0].evidence[0].title for example in mine.read(row)]
+    ['Kite']
     """
 
     name: str

@@ -1,43 +1,51 @@
 """An evaluation from files to files: in this process, or as a graph for predictions in many shards.
 
-Both ways score each record by the same function and hand the scores, in the order of the gold
-file, to the same ``publish``; so the figures are the same. What is evaluated has a *name*: a
-dataset of KILT or a language of MKQA. There are one or two *systems*: that of ``--predictions``
-and that of ``--compare``.
+Both ways score each record by the same ``Scorer`` and hand the scores, in the order of the gold file,
+to the same ``publish``; so the figures are the same. There are one or two *systems*: that of
+``--predictions`` and that of ``--compare``.
 """
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from kiltetl.schemas.arrow import columns_of, records_of
+from kiltetl.schemas.arrow import records_of
 from kiltetl.schemas.errors import EvaluationError, InputError, MalformedRecord
-from kiltetl.schemas.records import KiltScore, MkqaScore
-from kiltetl.transforms.files.paths import FileInfo, exists, file_size, join, make_folder
+from kiltetl.transforms.files.paths import FileInfo, exists, file_size, join, list_folder
 from kiltetl.transforms.files.progress import advance
 from kiltetl.transforms.files.rows import BadRow, read_rows
-from kiltetl.transforms.files.shards import ROW_GROUP, ShardWriter, parquet_file, read_table
-from kiltetl.transforms.files.streams import open_binary, read_json, replacing, write_json, write_text
-from kiltetl.transforms.metrics import kilt, mkqa
-from kiltetl.transforms.reports.charts import as_png, pictures_of_kilt, pictures_of_mkqa
+from kiltetl.transforms.files.shards import ShardWriter, parquet_file, read_table
+from kiltetl.transforms.files.streams import open_binary, replacing, write_text
+from kiltetl.transforms.jobs.staging import Staging
+from kiltetl.transforms.metrics.scorer import (
+    EXTRA,
+    MISSING,
+    TWICE,
+    TWICE_GOLD,
+    Golds,
+    Scorer,
+    named_ids,
+    read_golds,
+    score_name,
+)
+from kiltetl.transforms.reports.charts import as_png, file_name
+from kiltetl.transforms.reports.scores import DISPLAYS
 from kiltetl.transforms.reports.scores_page import render
-from kiltetl.transforms.reports.scores_table import summarize_kilt, summarize_mkqa
 
 BUCKET_BYTES: Final = 64 << 20  # of predictions, for one shard of scores
 MAX_BUCKETS: Final = 500
 METRICS: Final = "metrics.json"
 PER_EXAMPLE: Final = "per_example.parquet"
 PAGE: Final = "report.html"
+PICTURES: Final = "pictures"
+_COMPRESSION: Final[Mapping[str, Any]] = {"compression": "zstd", "compression_level": 3}
 
-KiltSystem: TypeAlias = Mapping[str, kilt.Evaluation]
-System: TypeAlias = KiltSystem | mkqa.Evaluation
-Score: TypeAlias = KiltScore | MkqaScore
+System: TypeAlias = Any  # what its scorer makes of a system
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,32 +64,33 @@ class EvaluationJob:
 
     Attributes:
         names: the datasets, or the languages.
-        protocol: KILT's; for MKQA only its ``strict`` counts.
         output: folder for the results, None for none.
         bootstrap, seed: samples, none at 0.
-        verbose: MKQA's figures without a threshold too.
     """
 
-    benchmark: str
+    scorer: Scorer[Any, Any]
     names: tuple[str, ...]
     gold: tuple[Source, ...]
     systems: tuple[tuple[Source, ...], ...]
-    protocol: kilt.Protocol
     output: str | None = None
     bootstrap: int = 0
     seed: int = 0
-    verbose: bool = False
 
-    def gold_of(self, name: str) -> list[Source]:
-        return [source for source in self.gold if source.name in (None, name)]
-
-    def staged(self, name: str) -> str:
-        return join(self.output or "", "staging-evaluation", name)
+    @property
+    def staging(self) -> Staging:
+        return Staging(self.output or "", "evaluation")
 
     @property
     def buckets(self) -> int:
         size = sum(source.info.size for system in self.systems for source in system)
         return max(1, min(MAX_BUCKETS, -(-size // BUCKET_BYTES)))
+
+    def gold_of(self, name: str) -> tuple[Source, ...]:
+        return tuple(source for source in self.gold if source.name in (None, name))
+
+    def names_in(self, source: Source) -> tuple[str, ...]:
+        """The names that a file may hold gold records for."""
+        return self.names if source.name is None else (source.name,)
 
 
 class Reader:
@@ -132,138 +141,105 @@ def _without_nulls(output: Any) -> Any:
     return kept
 
 
+# --------------------------------------------------------------------------------------------
+# In this process
+
+
 def evaluate_here(job: EvaluationJob) -> list[System]:
     """Score every system. InputError for what is wrong with the files."""
     reader = Reader()
+    parts: list[dict[str, Any]] = [{} for _ in job.systems]
+    for name, golds in _golds(job, reader):
+        for scored, system in zip(parts, job.systems, strict=True):
+            mine = _of_name(system, name)
+            with _errors_named(reader, mine):
+                scored[name] = score_name(job.scorer, name, golds, reader.read(mine))
+    return [job.scorer.evaluation(scored) for scored in parts]
+
+
+def _golds(job: EvaluationJob, reader: Reader) -> Iterator[tuple[str, Golds]]:
+    """Gold by name; files that hold that of many names are read once."""
+    names_by_files: dict[tuple[Source, ...], list[str]] = {}
+    for name in job.names:
+        names_by_files.setdefault(job.gold_of(name), []).append(name)
+    for sources, names in names_by_files.items():
+        with _errors_named(reader, sources):
+            found = read_golds(job.scorer, reader.read(sources), names)
+        _check_names(job, [name for name in names if not found[name].by_id])
+        yield from found.items()
+
+
+def _check_names(job: EvaluationJob, without_gold: Sequence[str]) -> None:
+    """InputError for names that have no gold in files that might hold it; a file of one name may be empty."""
+    if without_gold and job.gold[0].name is None:
+        raise InputError(f"{job.gold[0].info.path}: no answers in {', '.join(sorted(without_gold))}")
+
+
+def _of_name(system: Iterable[Source], name: str) -> list[Source]:
+    return [source for source in system if source.name == name]
+
+
+@contextmanager
+def _errors_named(reader: Reader, sources: Sequence[Source]) -> Iterator[None]:
+    """EvaluationError within the block becomes InputError that names the record or the files it is about."""
     try:
-        if job.benchmark == "kilt":
-            return [_kilt_system(job, system, reader) for system in job.systems]
-        notes: Counter[str] = Counter()
-        golds = mkqa.read_gold(reader.read(job.gold), notes, job.names)
-        _check_gold_languages(job, golds)
-        return [_mkqa_system(job, system, golds, notes, reader) for system in job.systems]
+        yield
     except MalformedRecord as error:
         raise InputError(f"{reader.where}: {error}") from None
+    except EvaluationError as error:
+        raise InputError(f"{_shown(sources)}: {error}") from None
 
 
-def _kilt_system(job: EvaluationJob, system: Sequence[Source], reader: Reader) -> KiltSystem:
-    found = {}
-    for name in job.names:
-        try:
-            found[name] = kilt.evaluate(
-                reader.read(job.gold_of(name)),
-                reader.read(source for source in system if source.name == name),
-                ks=job.protocol.ks,
-                rank_keys=job.protocol.rank_keys,
-                strict=job.protocol.strict,
-            )
-        except MalformedRecord:
-            raise
-        except EvaluationError as error:
-            raise InputError(_in_files(job, name, system, str(error))) from None
-    return found
-
-
-def _mkqa_system(
-    job: EvaluationJob, system: Sequence[Source], golds: mkqa.Golds, notes: Counter[str], reader: Reader
-) -> mkqa.Evaluation:
-    noted, extra = Counter(notes), list[str]()
-    languages = {}
-    for name in job.names:
-        try:
-            languages[name] = mkqa.evaluate_language(
-                golds[name],
-                reader.read(source for source in system if source.name == name),
-                name,
-                job.protocol.strict,
-                noted,
-                extra,
-            )
-        except MalformedRecord:
-            raise
-        except EvaluationError as error:
-            raise InputError(_in_files(job, name, system, str(error))) from None
-    return mkqa.Evaluation(languages, job.protocol.strict, dict(sorted(noted.items())), extra)
-
-
-def _check_gold_languages(job: EvaluationJob, found: Iterable[str]) -> None:
-    absent = sorted(set(job.names) - set(found))
-    if absent:
-        raise InputError(f"{job.gold[0].info.path}: no answers in {', '.join(absent)}")
-
-
-def _in_files(job: EvaluationJob, name: str, system: Sequence[Source], message: str) -> str:
-    """The message after the file that it is about."""
-    about = job.gold_of(name) if message.startswith("the gold") else [s for s in system if s.name == name]
-    return f"{about[0].info.path}{' …' if len(about) > 1 else ''}: {message}"
+def _shown(sources: Sequence[Source]) -> str:
+    return f"{sources[0].info.path}{' …' if len(sources) > 1 else ''}"
 
 
 def publish(job: EvaluationJob, systems: Sequence[System]) -> dict[str, Any]:
-    """Write metrics.json, per_example.parquet, report.html and the pictures; the content of the first.
+    """Write per_example.parquet, report.html, the pictures and, last, metrics.json; the content of that.
 
-    Without a folder for the results nothing is written.
+    What an evaluation before has left there is replaced, all at once, and its other pictures go. Without a
+    folder for the results nothing is written.
     """
     first, other = systems[0], systems[1] if len(systems) > 1 else None
-    if isinstance(first, mkqa.Evaluation):
-        assert other is None or isinstance(other, mkqa.Evaluation)
-        summary = summarize_mkqa(first, other, job.bootstrap, job.seed, job.verbose)
-        pictures = pictures_of_mkqa(first)
-    else:
-        assert not isinstance(other, mkqa.Evaluation)
-        summary = summarize_kilt(first, other, job.bootstrap, job.seed)
-        pictures = pictures_of_kilt(first)
+    summary = job.scorer.summary(first, other, job.bootstrap, job.seed)
     if job.output is None:
         return summary
-    make_folder(job.output)
-    table = join(job.output, PER_EXAMPLE)
-    if isinstance(first, mkqa.Evaluation):
-        with ShardWriter(table, MkqaScore) as writer:
-            for row in first.rows():
-                writer.write(row)
-    else:
-        _write_kilt_scores(table, first, job.protocol.names)
+    json.dumps(summary, allow_nan=False)  # NaN is no JSON: better no result than one that cannot be read
+    staging = job.staging
+    with (
+        replacing(staging.path(PER_EXAMPLE)) as stream,
+        pq.ParquetWriter(stream, job.scorer.schema(), **_COMPRESSION) as writer,
+    ):
+        for table in job.scorer.tables(first):
+            writer.write_table(table)
+    files = {PER_EXAMPLE: PER_EXAMPLE, PAGE: PAGE}
+    pictures = DISPLAYS[job.scorer.benchmark].pictures(first, summary)
     try:
         for name, image in as_png(pictures).items():
-            with replacing(join(job.output, "pictures", name)) as stream:
+            with replacing(staging.path(name)) as stream:
                 stream.write(image)
+            files[name] = f"{PICTURES}/{name}"
     except ImportError:
         summary["pictures"] = "in report.html only; PNG files need: pip install matplotlib"
-    write_text(join(job.output, PAGE), render(summary, pictures))
-    # NaN is no JSON: better no file than one that cannot be read
-    json.dumps(summary, allow_nan=False)
-    write_json(join(job.output, METRICS), summary)
+    write_text(staging.path(PAGE), render(summary, pictures))
+    staging.publish(files, {METRICS: summary}, _pictures_in(job.output))
     return summary
 
 
-def kilt_scores_schema(names: Sequence[str]) -> pa.Schema:
-    """The columns of KiltScore after ``dataset``, each figure a column of its own."""
-    fields = [pa.field("dataset", pa.string(), False, {"description": "Name of the dataset."})]
-    fields += [column.field for column in columns_of(KiltScore) if column.name != "scores"]
-    described = {"description": "A figure of this example, 0 to 1."}
-    return pa.schema([*fields, *(pa.field(name, pa.float64(), False, described) for name in names)])
+def _pictures_in(output: str) -> list[str]:
+    """The pictures of evaluations that stand in a folder, of whatever benchmark."""
+    patterns = [file_name("*", what) for display in DISPLAYS.values() for what in display.pictured]
+    names = [name for one in patterns for name in list_folder(join(output, PICTURES), one)]
+    return [f"{PICTURES}/{name}" for name in names if "\\" not in name]
 
 
-def _write_kilt_scores(path: str, system: KiltSystem, names: Sequence[str]) -> None:
-    schema = kilt_scores_schema(names)
-    plain = [name for name in schema.names if name not in names and name != "dataset"]
-    with replacing(path) as stream, pq.ParquetWriter(stream, schema, compression="zstd") as writer:
-        for dataset, of in system.items():
-            for start in range(0, len(of.rows), ROW_GROUP):
-                rows = of.rows[start : start + ROW_GROUP]
-                columns: list[Sequence[Any]] = [[dataset] * len(rows)]
-                columns += [[getattr(row, name) for row in rows] for name in plain]
-                columns += zip(*(row.scores for row in rows), strict=True)
-                arrays = [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)]
-                writer.write_table(pa.table(arrays, schema=schema))
-
-
-_TWICE_GOLD = "the gold ids are not unique"
-_TWICE = "there is more than one prediction"
-_MISSING = "there is no prediction"
-_EXTRA = "extra"
-_KEPT = 20  # ids a bucket names of each problem
+# --------------------------------------------------------------------------------------------
+# As a graph: a join by name and id, in buckets
 
 Key: TypeAlias = tuple[str, str]
+
+_STEP: Final = "bucket"
+_KEPT: Final = 20  # ids a bucket names of each problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +248,7 @@ class Given:
 
     system: int | None
     position: int
-    value: Any
+    said: Any
     notes: tuple[str, ...] = ()
 
 
@@ -282,41 +258,33 @@ class Scored:
 
     name: str
     system: int
-    score: Score | None = None
+    score: Any = None
     problem: str = ""
     id: str = ""
     position: int = 0
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where the gold record of a score stood."""
+
+    gold: int
+
+
 def read_given(job: EvaluationJob, source: Source) -> Iterator[tuple[Key, Given]]:
     """The records of one file by name and id."""
     reader = Reader()
     first = source.number << 40
-    try:
+    with _errors_named(reader, [source]):
         for offset, record in enumerate(reader.read([source])):
             position = first + offset
-            if job.benchmark == "mkqa" and source.system is None:
-                id = mkqa.example_id(record, "gold")
-                for language, texts, noted in mkqa.gold_texts(record):
-                    if language in job.names:
-                        yield (language, id), Given(None, position, texts, tuple(noted))
-            elif job.benchmark == "mkqa":
-                notes: Counter[str] = Counter()
-                prediction = mkqa.read_prediction(record, position, notes)
-                yield (
-                    (source.name or "", prediction.example_id),
-                    Given(source.system, position, prediction, tuple(notes)),
-                )
-            elif source.system is None:
-                id = kilt.read_id(record, "gold", offset + 1)
-                gold = kilt.read_gold(record, id, job.protocol)
-                yield (source.name or "", id), Given(None, position, gold, gold.notes)
+            if source.system is None:
+                for name, id, said, notes in job.scorer.read_gold(record, offset + 1, job.names_in(source)):
+                    yield (name, id), Given(None, position, said, tuple(notes))
             else:
-                id = kilt.read_id(record, "prediction", offset + 1)
-                yield (source.name or "", id), Given(source.system, position, record)
-    except MalformedRecord as error:
-        raise InputError(f"{reader.where}: {error}") from None
+                id, said, notes = job.scorer.read_prediction(record, offset + 1)
+                yield (source.name or "", id), Given(source.system, position, said, tuple(notes))
 
 
 def score_given(job: EvaluationJob, key: Key, gold: Sequence[Given], given: Iterable[Given]) -> Iterator[Scored]:
@@ -329,97 +297,89 @@ def score_given(job: EvaluationJob, key: Key, gold: Sequence[Given], given: Iter
     for system, mine in by_system.items():
         if not golds:
             for one in mine:
-                yield Scored(name, system, problem=_EXTRA, id=id, position=one.position, notes=one.notes)
+                yield Scored(name, system, problem=EXTRA, id=id, position=one.position, notes=one.notes)
         elif len(golds) > 1:
-            yield Scored(name, system, problem=_TWICE_GOLD, id=id, position=golds[1].position)
+            yield Scored(name, system, problem=TWICE_GOLD, id=id, position=golds[1].position)
         elif not mine:
-            yield Scored(name, system, problem=_MISSING, id=id, position=golds[0].position)
+            yield Scored(name, system, problem=MISSING, id=id, position=golds[0].position)
         elif len(mine) > 1:
-            yield Scored(name, system, problem=_TWICE, id=id, position=mine[1].position)
+            yield Scored(name, system, problem=TWICE, id=id, position=mine[1].position)
         else:
-            notes = (*golds[0].notes, *mine[0].notes)
-            if job.benchmark == "mkqa":
-                score: Score = mkqa.score_prediction(mine[0].value, golds[0].value, name)
-                yield Scored(name, system, score, position=golds[0].position, notes=notes)
-            else:
-                try:
-                    scored, noted = kilt.score_record(golds[0].value, mine[0].value, job.protocol, golds[0].position)
-                except MalformedRecord as error:
-                    raise InputError(f"{name}: {error}") from None
-                yield Scored(name, system, scored, position=golds[0].position, notes=(*notes, *noted))
+            place, own = golds[0].position, mine[0]
+            try:
+                score, noted = job.scorer.score_one(name, golds[0].said, own.said, place, own.position)
+            except MalformedRecord as error:
+                raise InputError(f"{name}: {error}") from None
+            yield Scored(name, system, score, position=place, notes=(*golds[0].notes, *own.notes, *noted))
 
 
 def write_bucket(job: EvaluationJob, bucket: int, scored: Iterable[Scored]) -> None:
-    """The scores of a bucket as shards, and its notes and problems beside them."""
+    """The scores of a bucket as shards, and its notes and problems in its mark."""
     notes: dict[str, Counter[str]] = {}
     problems: dict[str, list[tuple[int, str]]] = {}
     counts: Counter[str] = Counter()
-    cls: type[Any] = MkqaScore if job.benchmark == "mkqa" else KiltScore
+    files: list[str] = []
     writers: dict[str, tuple[ShardWriter[Any], ShardWriter[Position]]] = {}
     with ExitStack() as stack:
         for one in scored:
-            place = f"{one.system}-{one.name}"
+            place = _place(job, one.system, one.name)
             if one.notes:
                 notes.setdefault(place, Counter()).update(one.notes)
             if one.score is None:
-                named = f"{place}-{one.problem}"
+                named = f"{place}:{one.problem}"
                 counts[named] += 1
                 problems[named] = sorted([*problems.get(named, ()), (one.position, one.id)])[:_KEPT]
                 continue
             if place not in writers:
-                path = job.staged(f"scores-{place}-{bucket:05d}.parquet")
-                order = job.staged(f"order-{place}-{bucket:05d}.parquet")
+                names = _shards(place, bucket)
+                scores, order = (job.staging.path(name) for name in names)
                 writers[place] = (
-                    stack.enter_context(ShardWriter(path, cls)),
+                    stack.enter_context(ShardWriter(scores, job.scorer.score)),
                     stack.enter_context(ShardWriter(order, Position)),
                 )
+                files += names
             writers[place][0].write(one.score)
             writers[place][1].write(Position(one.position))
-    content = {"notes": {k: dict(v) for k, v in notes.items()}, "problems": problems, "counts": dict(counts)}
-    write_json(job.staged(f"bucket-{bucket:05d}.json"), content)
+    summary = {"notes": {k: dict(v) for k, v in notes.items()}, "problems": problems, "counts": dict(counts)}
+    job.staging.leave(_STEP, bucket, summary, files)
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Where the gold record of a score stood."""
+def _place(job: EvaluationJob, system: int, name: str) -> str:
+    return f"{system}-{job.names.index(name)}"
 
-    gold: int
+
+def _shards(place: str, bucket: int) -> tuple[str, str]:
+    """Names of the files that hold the scores of a bucket, and where their gold records stood."""
+    return f"scores-{place}-{bucket:05d}.parquet", f"order-{place}-{bucket:05d}.parquet"
 
 
 def gather(job: EvaluationJob, buckets: Iterable[int]) -> list[System]:
     """The systems' scores out of the shards, as ``evaluate_here`` gives them, with the same errors."""
     numbers = sorted(buckets)
-    said = [read_json(job.staged(f"bucket-{number:05d}.json")) for number in numbers]
+    said = [job.staging.summary(_STEP, number) for number in numbers]
     systems: list[System] = []
     for number, sources in enumerate(job.systems):
-        languages: dict[str, mkqa.LanguageScores] = {}
-        datasets: dict[str, kilt.Evaluation] = {}
-        all_notes: Counter[str] = Counter()
-        all_extra: list[str] = []
+        parts = {}
+        without_gold: list[str] = []
         for name in job.names:
-            place = f"{number}-{name}"
-            for problem in (_TWICE_GOLD, _TWICE, _MISSING):
-                ids, count = _named(said, f"{place}-{problem}")
+            place = _place(job, number, name)
+            for problem, about, files in (
+                (TWICE_GOLD, "", job.gold_of(name)),
+                (TWICE, job.scorer.about(name), _of_name(sources, name)),
+                (MISSING, job.scorer.about(name), _of_name(sources, name)),
+            ):
+                ids, count = _named(said, f"{place}:{problem}")
                 if count:
-                    about = f"{name}: {problem}" if job.benchmark == "mkqa" and problem != _TWICE_GOLD else problem
-                    raise InputError(_in_files(job, name, sources, f"{about} for {kilt.named_ids(ids, count=count)}"))
+                    raise InputError(f"{_shown(files)}: {about}{problem} for {named_ids(ids, count=count)}")
             notes = sum((Counter(one["notes"].get(place, {})) for one in said), Counter[str]())
-            extra, count = _named(said, f"{place}-{_EXTRA}")
+            extra, count = _named(said, f"{place}:{EXTRA}")
             if count:
-                notes[kilt.EXTRA if job.benchmark == "kilt" else mkqa.EXTRA] += count
+                notes[EXTRA] += count
             rows = _staged_rows(job, place, numbers)
-            if job.benchmark == "mkqa":
-                languages[name] = mkqa.LanguageScores.of(_renumbered(rows), job.protocol.strict)
-                all_notes += notes
-                all_extra += extra
-            else:
-                scores = [replace(row, position=place) for place, row in enumerate(rows)]
-                datasets[name] = kilt.Evaluation(job.protocol, scores, dict(sorted(notes.items())), extra)
-        systems.append(
-            mkqa.Evaluation(languages, job.protocol.strict, dict(sorted(all_notes.items())), all_extra)
-            if job.benchmark == "mkqa"
-            else datasets
-        )
+            without_gold += [] if rows else [name]
+            parts[name] = job.scorer.gather(name, rows, dict(sorted(notes.items())), extra)
+        _check_names(job, without_gold)
+        systems.append(job.scorer.evaluation(parts))
     return systems
 
 
@@ -430,18 +390,12 @@ def _named(said: Sequence[Mapping[str, Any]], problem: str) -> tuple[list[str], 
 
 
 def _staged_rows(job: EvaluationJob, place: str, buckets: Sequence[int]) -> list[Any]:
-    """The scores of a name and system in the order of the gold file."""
+    """The scores of a name and system in the order of the gold file, with positions from 0, without gaps."""
     rows: list[tuple[int, Any]] = []
-    cls: type[Any] = MkqaScore if job.benchmark == "mkqa" else KiltScore
     for bucket in buckets:
-        path = job.staged(f"scores-{place}-{bucket:05d}.parquet")
-        if exists(path):
-            order = read_table(job.staged(f"order-{place}-{bucket:05d}.parquet")).column(0).to_pylist()
-            rows += zip(order, records_of(cls, read_table(path)), strict=True)
-    return [row for _, row in sorted(rows, key=lambda one: one[0])]
-
-
-def _renumbered(rows: Sequence[MkqaScore]) -> list[MkqaScore]:
-    """The same with positions in the prediction files from 0, without gaps."""
-    places = {position: place for place, position in enumerate(sorted(row.position for row in rows))}
-    return [replace(row, position=places[row.position]) for row in rows]
+        scores, order = (job.staging.path(name) for name in _shards(place, bucket))
+        if exists(scores):
+            golds = read_table(order).column(0).to_pylist()
+            rows += zip(golds, records_of(job.scorer.score, read_table(scores)), strict=True)
+    places = {position: place for place, position in enumerate(sorted(row.position for _, row in rows))}
+    return [replace(row, position=places[row.position]) for _, row in sorted(rows, key=lambda one: one[0])]

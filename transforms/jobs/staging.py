@@ -36,6 +36,7 @@ from kiltetl.transforms.files.paths import (
 from kiltetl.transforms.files.streams import read_json, write_json
 
 DECISION: Final = "publication.json"
+BEGUN: Final = "begun.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,14 @@ class Staging:
     def clear(self) -> None:
         """Forget what was left, to begin anew."""
         delete_folder(self.folder)
+
+    def begin(self) -> None:
+        """Say that work begins which may go on elsewhere."""
+        write_json(self.path(BEGUN), {"run": self.run})
+
+    def has_ended(self) -> bool:
+        """Whether work that began has been published: its folder is gone."""
+        return not exists(self.path(BEGUN))
 
     # ----------------------------------------------------------------------------------------
     # marks

@@ -1,17 +1,12 @@
-"""KILT and MKQA as metrics of the convention of Hugging Face's ``evaluate``, which is not needed for it.
+"""KILT and MKQA as metrics of the convention of Hugging Face's ``evaluate``, which is not needed for it."""
 
->>> KiltMetric().compute(
-...     predictions=[{"id": "1", "output": [{"answer": "x"}]}], references=[{"id": "1", "output": [{"answer": "x"}]}]
-... )["em"]
-1.0
-"""
+from collections.abc import Iterable, Sequence
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeAlias
-
-from kiltetl.transforms.metrics import kilt, mkqa
-
-Record: TypeAlias = Mapping[str, Any]
+from kiltetl.transforms.metrics.kilt import KS, RANK_KEYS, Protocol
+from kiltetl.transforms.metrics.kilt_scorer import evaluate_kilt
+from kiltetl.transforms.metrics.mkqa import language_of
+from kiltetl.transforms.metrics.mkqa_scorer import evaluate_mkqa
+from kiltetl.transforms.metrics.scorer import Record
 
 
 class _Metric:
@@ -45,33 +40,54 @@ class _Metric:
 
 
 class KiltMetric(_Metric):
-    """KILT's figures, 0 to 1. See ``kiltetl.transforms.metrics.kilt.Protocol`` for the arguments."""
+    """KILT's figures, 0 to 1, in the convention of Hugging Face's ``evaluate``.
+
+    >>> metric = KiltMetric(ks=[1, 5])
+    >>> metric.add(
+    ...     prediction={"id": "1", "output": [{"answer": "Louvre", "provenance": [{"wikipedia_id": "7"}]}]},
+    ...     reference={"id": "1", "output": [{"answer": "The Louvre", "provenance": [{"wikipedia_id": "7"}]}]},
+    ... )
+    >>> figures = metric.compute()
+    >>> figures["em"], figures["accuracy"], figures["precision@5"]
+    (1.0, 0.0, 0.2)
+
+    Args:
+        ks, rank_keys, strict: see ``kiltetl.transforms.metrics.kilt.Protocol``.
+    """
 
     name = "kilt"
 
-    def __init__(
-        self, *, ks: Sequence[int] = kilt.KS, rank_keys: Sequence[str] = kilt.RANK_KEYS, strict: bool = False
-    ) -> None:
+    def __init__(self, *, ks: Sequence[int] = KS, rank_keys: Sequence[str] = RANK_KEYS, strict: bool = False) -> None:
         super().__init__()
-        self.protocol = kilt.Protocol(tuple(ks), tuple(rank_keys), strict)
+        self.protocol = Protocol(tuple(ks), tuple(rank_keys), strict)
 
     def _score(self, predictions: Sequence[Record], references: Sequence[Record]) -> dict[str, float | None]:
         protocol = self.protocol
-        found = kilt.evaluate(
+        found = evaluate_kilt(
             references, predictions, ks=protocol.ks, rank_keys=protocol.rank_keys, strict=protocol.strict
         )
         return dict(found.metrics)
 
 
 class MkqaMetric(_Metric):
-    """MKQA's figures for one language, in percent; references are records of mkqa.jsonl.gz."""
+    """MKQA's figures for one language, in percent, in the convention of Hugging Face's ``evaluate``.
+
+    >>> metric = MkqaMetric("de")
+    >>> gold = {"example_id": 1, "answers": {"de": [{"text": "die Katze", "aliases": ["Katze"]}]}}
+    >>> metric.compute(predictions=[{"example_id": 1, "prediction": "Eine Katze"}], references=[gold])["best_em"]
+    100.0
+
+    Args:
+        language: its code, as MKQA or as the web spells it; references are records of mkqa.jsonl.gz.
+        strict: see ``kiltetl.transforms.metrics.thresholds``.
+    """
 
     name = "mkqa"
 
     def __init__(self, language: str, *, strict: bool = False) -> None:
         super().__init__()
-        self.language, self.strict = mkqa.language_of(language), strict
+        self.language, self.strict = language_of(language), strict
 
     def _score(self, predictions: Sequence[Record], references: Sequence[Record]) -> dict[str, float | None]:
-        found = mkqa.evaluate(references, {self.language: predictions}, strict=self.strict)
+        found = evaluate_mkqa(references, {self.language: predictions}, strict=self.strict)
         return dict(found.metrics[self.language])

@@ -1,4 +1,4 @@
-"""KILT's figures: downstream, retrieval and KILT scores (Petroni et al., 2021, section 4).
+"""KILT's figures of one record: downstream, retrieval and KILT scores (Petroni et al., 2021, section 4).
 
 Equal to the released scorer (facebookresearch/KILT, eval_downstream and eval_retrieval) by default,
 even where that is odd; ``strict=True`` gives the sensible reading of four points:
@@ -10,46 +10,25 @@ even where that is odd; ``strict=True`` gives the sensible reading of four point
 
 A prediction is a record ``{"id", "output": [{"answer", "provenance": [{"wikipedia_id", …}]}]}``
 with exactly one output, its pages in the order of their rank; a gold record is one of the released
-files, or of the table of tasks. Every figure lies between 0 and 1; that of a file is the mean over
-its gold records.
+files, or of the table of tasks. Every figure lies between 0 and 1.
 """
 
 import math
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
 
 from kiltetl.schemas import VERSION
 from kiltetl.schemas.errors import EvaluationError, MalformedRecord
 from kiltetl.schemas.records import KiltScore
-from kiltetl.transforms.metrics.bootstrap import Statistic
+from kiltetl.transforms.metrics.scorer import Record
 from kiltetl.transforms.metrics.text import best_rouge_l, squad_normal, squad_tokens, token_f1, without_punctuation
 
-Record: TypeAlias = Mapping[str, Any]
 Pages: TypeAlias = tuple[str, ...]
 
 KS: Final = (1, 5, 10, 20)
 RANK_KEYS: Final = ("wikipedia_id",)
-
-# The metric by which the leaderboard ranks each dataset.
-LEADING_METRIC: Final[Mapping[str, str]] = {
-    "fever": "accuracy",
-    "aidayago2": "accuracy",
-    "wned": "accuracy",
-    "cweb": "accuracy",
-    "trex": "accuracy",
-    "structured_zeroshot": "accuracy",
-    "nq": "em",
-    "hotpotqa": "em",
-    "triviaqa": "em",
-    "eli5": "rougel",
-    "wow": "f1",
-}
 
 DOWNSTREAM: Final = ("accuracy", "em", "f1", "rougel")
 
@@ -60,7 +39,6 @@ NO_ANSWER: Final = "predictions without an answer"
 NULL_ANSWER: Final = "predictions whose answer is null"
 NOT_TEXT: Final = "predictions whose answer is no text and was read as one"
 NULL_PAGE: Final = "records with a page whose wikipedia_id is null"
-EXTRA: Final = "predictions for ids that are not in the gold file, left out"
 
 
 @dataclass(frozen=True)
@@ -107,10 +85,6 @@ class Protocol:
             "version": VERSION,
         }
         return "|".join(f"{key}:{value}" for key, value in parts.items())
-
-
-# --------------------------------------------------------------------------------------------
-# One record
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,140 +341,3 @@ def _contexts(
             first_both = rank
             break
     return first_answer, first_both, first_entity
-
-
-# --------------------------------------------------------------------------------------------
-# A file
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What a file of predictions scores.
-
-    Attributes:
-        rows: the records' scores, in the order of the gold file.
-        metrics: the mean of each figure; 0 where there is no record.
-        notes: how often something was found that a reader should know of.
-        extra: the ids of predictions that were left out.
-    """
-
-    protocol: Protocol
-    rows: Sequence[KiltScore]
-    notes: Mapping[str, int] = field(default_factory=dict)
-    extra: Sequence[str] = ()
-
-    @cached_property
-    def scores(self) -> npt.NDArray[np.float64]:
-        """Shape (records, figures), the figures as ``protocol.names``."""
-        return np.array([row.scores for row in self.rows], np.float64).reshape(len(self.rows), len(self.protocol.names))
-
-    @cached_property
-    def metrics(self) -> dict[str, float]:
-        # fsum is exact, so that the order of the records does not tell
-        count = max(len(self.rows), 1)
-        columns = self.scores.T.tolist()
-        return {name: math.fsum(column) / count for name, column in zip(self.protocol.names, columns, strict=True)}
-
-
-def evaluate(
-    gold: Iterable[Record],
-    predictions: Iterable[Record],
-    *,
-    ks: Sequence[int] = KS,
-    rank_keys: Sequence[str] = RANK_KEYS,
-    strict: bool = False,
-) -> Evaluation:
-    """Score predictions; each gold record must have one, in any order.
-
-    Args:
-        gold, predictions: records, read once each; only what the gold records say is kept.
-        ks, rank_keys, strict: see ``Protocol``.
-
-    Raises:
-        EvaluationError: ids that are missing or not unique, more than one output, another format.
-    """
-    protocol = Protocol(tuple(ks), tuple(rank_keys), strict)
-    golds: dict[str, Gold] = {}
-    positions: dict[str, int] = {}
-    notes: Counter[str] = Counter()
-    twice: dict[str, None] = {}
-    for number, record in enumerate(gold, 1):
-        id = read_id(record, "gold", number)
-        if id in golds:
-            twice[id] = None
-        golds[id] = read_gold(record, id, protocol)
-        positions[id] = len(positions)
-        notes.update(golds[id].notes)
-    refuse("the gold ids are not unique", twice)
-    rows: dict[str, KiltScore] = {}
-    extra: list[str] = []
-    for number, record in enumerate(predictions, 1):
-        id = read_id(record, "prediction", number)
-        if id in rows:
-            twice[id] = None
-        elif id in golds:
-            rows[id], noted = score_record(golds[id], record, protocol, positions[id])
-            notes.update(noted)
-        else:
-            extra.append(id)
-    refuse("there is more than one prediction", twice)
-    refuse("there is no prediction", (id for id in golds if id not in rows))
-    if extra:
-        notes[EXTRA] = len(extra)
-    return Evaluation(protocol, [rows[id] for id in golds], dict(sorted(notes.items())), extra)
-
-
-def refuse(problem: str, ids: Iterable[str]) -> None:
-    """EvaluationError that names the ids, if there are any."""
-    named = list(ids)
-    if named:
-        raise EvaluationError(f"{problem} for {named_ids(named)}")
-
-
-def named_ids(ids: Sequence[str], limit: int = 5, count: int | None = None) -> str:
-    """``id 'a'``; ``3 ids: 'a', 'b', 'c'``; the first few of many. ``count`` if ``ids`` are not all."""
-    number = len(ids) if count is None else count
-    if number == 1:
-        return f"id {ids[0]!r}"
-    more = ", …" if number > limit else ""
-    return f"{number:,} ids: {', '.join(map(repr, ids[:limit]))}{more}"
-
-
-def statistic(evaluation: Evaluation) -> Statistic:
-    """The figures, as ``protocol.names``, of a sample that holds record i ``weights[i]`` times."""
-    scores, count = evaluation.scores, len(evaluation.rows)
-    return lambda weights: weights @ scores / count
-
-
-# --------------------------------------------------------------------------------------------
-# What the scores depend on
-
-
-def by_answer_length(evaluation: Evaluation, name: str) -> Iterator[tuple[str, int, float]]:
-    """(words of the shortest gold answer, records, mean of a figure) for each of some classes."""
-    classes = ((1, 1), (2, 2), (3, 3), (4, 5), (6, 10), (11, 20), (21, 50), (51, None))
-    return _by_class(evaluation, name, classes, [row.answer_words for row in evaluation.rows])
-
-
-def by_evidence_size(evaluation: Evaluation, name: str) -> Iterator[tuple[str, int, float]]:
-    """(pages of the smallest evidence set, records, mean of a figure) for each of some classes."""
-    classes = ((1, 1), (2, 2), (3, 3), (4, 4), (5, None))
-    return _by_class(evaluation, name, classes, [row.evidence_pages for row in evaluation.rows])
-
-
-def _by_class(
-    evaluation: Evaluation, name: str, classes: Sequence[tuple[int, int | None]], sizes: Sequence[int | None]
-) -> Iterator[tuple[str, int, float]]:
-    column = evaluation.scores[:, evaluation.protocol.names.index(name)]
-    for low, high in classes:
-        within = [
-            value
-            for value, size in zip(column.tolist(), sizes, strict=True)
-            if size is not None and low <= size and (high is None or size <= high)
-        ]
-        if within:
-            label = f"{low}" if low == high else f"{low}+" if high is None else f"{low}–{high}"
-            yield label, len(within), math.fsum(within) / len(within)
-    rest = [value for value, size in zip(column.tolist(), sizes, strict=True) if size is None]
-    if rest:
-        yield "none", len(rest), math.fsum(rest) / len(rest)

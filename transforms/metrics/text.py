@@ -20,6 +20,8 @@ _ARTICLE: Final = re.compile(r"\b(a|an|the)\b")
 
 def without_punctuation(text: str) -> str:
     """The text without ASCII punctuation; curly quotes and long dashes stay."""
+    if text.replace(" ", "").isalnum():
+        return text  # as most are
     if text.isascii():
         return text.translate(_DELETE)
     for sign in _PUNCTUATION:  # str.translate is slow on other texts
@@ -49,14 +51,14 @@ def token_f1(prediction: Sequence[str], gold: Sequence[str]) -> float:
         return 1.0 if prediction else 0.0
     distinct, distinct_gold = set(prediction), set(gold)
     shared = distinct & distinct_gold
+    if not shared:
+        return 0.0
     if len(distinct) == len(prediction) or len(distinct_gold) == len(gold):
         same = len(shared)  # no token is in both more than once
     elif len(prediction) + len(gold) < 40:
         same = sum(min(prediction.count(token), gold.count(token)) for token in shared)
     else:
         same = sum((Counter(prediction) & Counter(gold)).values())
-    if not same:
-        return 0.0
     precision, recall = same / len(prediction), same / len(gold)
     return (2 * precision * recall) / (precision + recall)
 

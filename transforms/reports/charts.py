@@ -1,16 +1,16 @@
 """Pictures of an evaluation: what they show (``Picture``) and as PNG files.
 
-``kiltetl.transforms.scores_page`` draws the same into a page. matplotlib, the extra
+``kiltetl.transforms.reports.scores_page`` draws the same into a page. matplotlib, the extra
 ``[plots]``, is imported only when a PNG is drawn.
 """
 
 import io
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kiltetl.transforms.metrics import kilt, mkqa
-
+SEPARATOR: Final = r"[/\\]"  # of folders, which a name may hold
 _COLORS: Final = ("#2f6690", "#c8693a", "#59616b")
 
 
@@ -19,7 +19,8 @@ class Picture:
     """One chart.
 
     Attributes:
-        name: stem of its file.
+        of: what is evaluated: a dataset or a language.
+        what: what is shown of it, in letters and underscores.
         kind: ``bars`` (values in percent beside each other for each label) or ``lines`` (values in
             percent over x) or ``counts`` (numbers of examples in bins).
         labels: what the bars stand for; for counts, the bins.
@@ -28,7 +29,8 @@ class Picture:
         mark: an x to be marked, such as the threshold.
     """
 
-    name: str
+    of: str
+    what: str
     kind: str
     title: str
     x_label: str
@@ -37,67 +39,15 @@ class Picture:
     x: tuple[float, ...] = ()
     mark: float | None = None
 
-
-def pictures_of_kilt(evaluations: Mapping[str, kilt.Evaluation]) -> list[Picture]:
-    """For each dataset its own figure and R-precision, by the answer's length and by the evidence set's size."""
-    found = []
-    for dataset, of in evaluations.items():
-        leading = kilt.LEADING_METRIC.get(dataset, "f1")
-        for what, label, classes in (
-            ("answer_length", "words of the shortest gold answer", kilt.by_answer_length),
-            ("evidence_size", "pages of the smallest evidence set", kilt.by_evidence_size),
-        ):
-            ours, precision = list(classes(of, leading)), list(classes(of, "Rprec"))
-            if ours:
-                found.append(
-                    Picture(
-                        name=f"{dataset}_{what}",
-                        kind="bars",
-                        title=f"{dataset}: score by {label}",
-                        x_label=label,
-                        labels=tuple(f"{name} ({count:,})" for name, count, _ in ours),
-                        values={
-                            leading: [100 * mean for _, _, mean in ours],
-                            "R-precision": [100 * mean for _, _, mean in precision],
-                        },
-                    )
-                )
-    return found
+    @property
+    def file(self) -> str:
+        """Name of its file."""
+        return file_name(self.of, self.what)
 
 
-def pictures_of_mkqa(evaluation: mkqa.Evaluation) -> list[Picture]:
-    """For each language the F1 over thresholds, and the histograms of ``no_answer_prob``."""
-    found = []
-    for language, of in evaluation.languages.items():
-        if not of.ids:
-            continue
-        curve, bins = of.curve(), of.histogram()
-        values = {name: curve[name] for name in ("overall", "answerable", "unanswerable")}
-        x = tuple(one for one in curve["threshold"] if one is not None)
-        found.append(
-            Picture(
-                f"{language}_f1_by_threshold",
-                "lines",
-                f"{language}: F1 over thresholds",
-                "threshold: what lies above becomes No Answer",
-                values,
-                x=x,
-                mark=of.threshold,
-            )
-        )
-        counts: dict[str, list[float | None]] = {name: [*bins[name]] for name in ("answerable", "unanswerable")}
-        found.append(
-            Picture(
-                f"{language}_no_answer_prob",
-                "counts",
-                f"{language}: examples by no_answer_prob",
-                "no_answer_prob",
-                counts,
-                x=tuple(bins["edges"]),
-                mark=of.threshold,
-            )
-        )
-    return found
+def file_name(of: str, what: str) -> str:
+    """Name of a picture's file; with ``*`` for ``of``, the pattern of all that show the same."""
+    return f"{re.sub(SEPARATOR, '_', of)}_{what}.png"
 
 
 def as_png(pictures: Iterable[Picture]) -> dict[str, bytes]:
@@ -117,7 +67,7 @@ def as_png(pictures: Iterable[Picture]) -> dict[str, bytes]:
         axes.legend(frameon=False, fontsize=9)
         stream = io.BytesIO()
         figure.savefig(stream, format="png", dpi=120, metadata={"Software": None})
-        files[f"{picture.name}.png"] = stream.getvalue()
+        files[picture.file] = stream.getvalue()
     return files
 
 

@@ -8,14 +8,8 @@ from typing import Any
 
 from kiltetl.transforms.reports import markup
 from kiltetl.transforms.reports.charts import Picture
-from kiltetl.transforms.reports.scores_table import (
-    kilt_leaderboard,
-    kilt_rows,
-    kilt_sureness,
-    mkqa_rows,
-    mkqa_sureness,
-    warnings,
-)
+from kiltetl.transforms.reports.scores import DISPLAYS
+from kiltetl.transforms.reports.scores_display import Section, Table
 
 _WIDTH, _HEIGHT = 340.0, 222.0
 _LEFT, _RIGHT, _TOP, _BOTTOM = 50.0, 334.0, 30.0, 170.0
@@ -40,11 +34,10 @@ def render(summary: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
     """The page.
 
     Args:
-        summary: what ``summarize_kilt`` or ``summarize_mkqa`` returns.
-        pictures: see ``kiltetl.transforms.plots``.
+        summary: the content of ``metrics.json``.
+        pictures: those of its benchmark.
     """
-    is_kilt = summary["benchmark"] == "kilt"
-    title = "KILT evaluation" if is_kilt else "MKQA evaluation"
+    display = DISPLAYS[summary["benchmark"]]
     strict = summary["mode"] == "strict"
     body = markup.element(
         "body",
@@ -52,69 +45,35 @@ def render(summary: Mapping[str, Any], pictures: Sequence[Picture]) -> str:
         markup.element(
             "header",
             {},
-            markup.element("h1", {}, title),
+            markup.element("h1", {}, display.title),
             markup.element("p", {"class": "note" if strict else "quiet"}, _STRICT if strict else _OFFICIAL),
             markup.element("p", {}, markup.code(summary["signature"])),
         ),
-        markup.element("main", {}, *(_kilt(summary, pictures) if is_kilt else _mkqa(summary, pictures))),
+        markup.element(
+            "main", {}, *(_section(one, "bootstrap" in summary) for one in display.sections(summary, pictures))
+        ),
     )
-    return markup.document(title, body, _OWN_STYLE)
+    return markup.document(display.title, body, _OWN_STYLE)
 
 
-def _kilt(summary: Mapping[str, Any], pictures: Sequence[Picture]) -> Iterator[markup.Element]:
-    sureness = kilt_sureness(summary)
-    yield _section(
-        "Leaderboard",
-        _of_rows("Each dataset by its own metric", kilt_leaderboard(summary)),
-        _of_rows("How sure it is", sureness, left=2) if sureness else None,
-        _sure(summary),
+def _section(section: Section, sure: bool) -> markup.Element:
+    tables = [_table(table) for table in section.tables if table.rows]
+    if section.says_how_sure and sure:
+        tables.append(markup.element("p", {"class": "quiet"}, _SURE))
+    return markup.element(
+        "section",
+        {},
+        markup.element("h2", {}, section.title),
+        *(markup.element("p", {"class": "note", "role": "note"}, line) for line in section.notes),
+        *tables,
+        markup.element("div", {"class": "charts"}, *map(_chart, section.pictures)) if section.pictures else None,
     )
-    for dataset, of in summary["datasets"].items():
-        mine = [picture for picture in pictures if picture.name.startswith(f"{dataset}_")]
-        yield _section(
-            dataset,
-            *_notes(of["notes"], of["extra_ids"]),
-            _of_rows("Every figure", kilt_rows(of)),
-            _charts(mine),
-        )
 
 
-def _mkqa(summary: Mapping[str, Any], pictures: Sequence[Picture]) -> Iterator[markup.Element]:
-    missing = summary["macro_average"]["missing"]
-    said = f"Without predictions: {', '.join(missing)}. The macro average is over the others." if missing else None
-    sureness = mkqa_sureness(summary)
-    yield _section(
-        "Languages",
-        *_notes(summary["notes"], summary["extra_ids"]),
-        None if said is None else markup.element("p", {"class": "note", "role": "note"}, said),
-        _of_rows("Figures at the best threshold, in percent", mkqa_rows(summary)),
-        _of_rows("How sure they are", sureness, left=2) if sureness else None,
-        _sure(summary),
-    )
-    if pictures:
-        yield _section("Thresholds", _charts(pictures))
-
-
-def _section(title: str, *children: markup.Child) -> markup.Element:
-    return markup.element("section", {}, markup.element("h2", {}, title), *children)
-
-
-def _sure(summary: Mapping[str, Any]) -> markup.Element | None:
-    return markup.element("p", {"class": "quiet"}, _SURE) if "bootstrap" in summary else None
-
-
-def _notes(notes: Mapping[str, int], extra: Sequence[str]) -> Iterator[markup.Element]:
-    for line in warnings(notes, extra):
-        yield markup.element("p", {"class": "note", "role": "note"}, line)
-
-
-def _of_rows(caption: str, rows: Sequence[Sequence[str]], left: int = 1) -> markup.Element:
-    cells = [[cell.strip() for cell in row] for row in rows]
-    return markup.table(caption, cells[0], [("", [markup.row(*row, left=left) for row in cells[1:]])], left=left)
-
-
-def _charts(pictures: Sequence[Picture]) -> markup.Element | None:
-    return markup.element("div", {"class": "charts"}, *map(_chart, pictures)) if pictures else None
+def _table(table: Table) -> markup.Element:
+    head, *rows = [[cell.strip() for cell in row] for row in table.rows]
+    of = [markup.row(*row, left=table.left) for row in rows]
+    return markup.table(table.caption, head, [("", of)], left=table.left)
 
 
 # --------------------------------------------------------------------------------------------
