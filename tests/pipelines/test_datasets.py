@@ -95,7 +95,9 @@ def test_the_campaign_takes_the_datasets_that_are_annotated(folder: Path, capsys
 
 def test_an_export_names_what_is_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "tasks" / "manifests").mkdir(parents=True)
-    manifest = {"dataset": "wow", "split": "train", "files": []}
+    manifest = {"kind": "tasks", "dataset": "wow", "task": "dialogue", "split": "train", "knowledge_source": None}
+    manifest |= {key: [] for key in ("inputs", "files", "reject_files")}
+    manifest |= {key: {} for key in ("versions", "parameters", "counters", "skipped", "rejected")}
     (folder / "tasks" / "manifests" / "wow-train.json").write_text(json.dumps(manifest))
     arguments = ("export", "kilt-jsonl", "--tasks", "tasks", "--output", "kilt", "--dataset")
     assert "--dataset ours: not in tasks, which has wow" in said(capsys, *arguments, "ours:DATASET")
