@@ -251,6 +251,25 @@ _JOBS: Final[tuple[tuple[str, str, Lines], ...]] = (
         ('streams[int(stable_share(key) * len(streams))].write(line.encode() + b"\\n")',
          'streams[counts["dealt"] % len(streams)].write(line.encode() + b"\\n")'),
     )),
+    ("transforms/jobs/staging.py", "tests/jobs/test_staging.py", (
+        ('if mark["run"] != self.run or not isinstance(mark["summary"], dict):', 'if not isinstance(mark["summary"], dict):'),
+        ('if any(file_size(self.path(name)) != size for name, size in mark["files"].items()):', "if False:"),
+        ('"stale": sorted(set(stale) - set(files.values()) - set(manifests)),', '"stale": sorted(stale),'),
+        ("elif not exists(final) or file_size(final) != size:", "elif not exists(final):"),
+        ("if left != right:", "if left < right:"),
+    )),
+    ("transforms/jobs/tasks_find.py", "tests/jobs/test_tasks.py -k 'split or damaged'", (
+        ("if 0 <= number < len(sentences) and sentences[number].strip():",
+         "if 0 < number < len(sentences) and sentences[number].strip():"),
+        ("if page in ambiguous and score < THRESHOLD:", "if page in ambiguous:"),
+    )),
+    ("transforms/beam/runner.py", "tests/beam/test_whose_code.py", (
+        ("path = [entry or os.getcwd() for entry in sys.path]", "path = sys.path[1:]"),
+    )),
+    ("pipelines/config.py", "tests/pipelines/test_build.py", (
+        ('return {name: known[name].configured(value, folder) for name, value in {"workers": workers, **given}.items()}',
+         'return {name: known[name].configured(value, folder) for name, value in {**given, "workers": workers}.items()}'),
+    )),
     ("transforms/jobs/entity_links.py", "tests/jobs/test_entity_links.py -k sample", (
         ("if job.sample < 1 and stable_share(number) >= job.sample:",
          "if job.sample < 1 and stable_share(number) >= job.sample * 0.9:"),
