@@ -141,7 +141,7 @@ def text_of(key: str, value: Any) -> str:
     """The text of a key; a date is one, as it is written."""
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
-    if isinstance(value, str) and value:
+    if isinstance(value, str) and value and "\0" not in value:
         return value
     raise InputError(f"{key} takes text, not {value!r}")
 

@@ -40,7 +40,7 @@ def read_config(path: str) -> dict[str, Any]:
         except ValueError as error:  # not TOML, or not UTF-8
             raise InputError(f"{path}: not TOML: {error}") from None
     _check_keys(f"{path}: the file", config, {"output", "workers", "knowledge_source", "task"})
-    if not config.get("output") or not isinstance(config["output"], str):
+    if not config.get("output") or not isinstance(config["output"], str) or "\0" in config["output"]:
         raise InputError(f'{path}: output is missing; name a folder, such as output = "out"')
     try:
         positive(number_of("workers", config.get("workers", 1)))

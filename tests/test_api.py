@@ -133,6 +133,11 @@ def test_the_module_is_the_command(tmp_path: Path) -> None:
     assert os.path.exists(ROOT / "kiltetl" / "__main__.py")
 
 
+def test_paths_may_be_paths(example_build: ExampleBuild) -> None:
+    assert kiltetl.open_knowledge_source(example_build.output / "knowledge_source").shards == 1
+    assert kiltetl.read_siteinfo(ROOT / "examples" / "miniwiki.xml").dbname == "miniwiki"
+
+
 def test_siteinfo_of_real_wikis(shared: Path) -> None:
     folder = shared / "oracle" / "mediawiki" / "siteinfo"
     sites = {path.stem: kiltetl.read_siteinfo(str(path)) for path in sorted(folder.glob("*.xml"))}

@@ -75,6 +75,7 @@ def test_a_built_in_dataset_may_be_named_by_its_place(folder: Path) -> None:
         ("somebody.none:DATASET", r"there is no module somebody\.none, neither installed nor in "),
         ("somebody.needs:DATASET", r"somebody\.needs cannot be imported: No module named 'nowhere'"),
         ("somebody.breaks:DATASET", r"somebody\.breaks cannot be imported: ZeroDivisionError: division by zero"),
+        ("somebody.ends:DATASET", r"somebody\.ends cannot be imported: SystemExit: 3"),
         ("somebody.unnamed:DATASET", r"cannot be imported: ValueError: a dataset cannot be named '\.\./x'"),
         ("somebody.fine:OTHER", r"somebody\.fine has no OTHER; its datasets are: DATASET, FEVER, nine$"),
         ("somebody.needless:DATASET", r"somebody\.needless has no DATASET; its datasets are: none$"),
@@ -89,7 +90,8 @@ def test_a_built_in_dataset_may_be_named_by_its_place(folder: Path) -> None:
 )
 def test_what_is_wrong_with_a_name_is_told(folder: Path, name: str, said: str) -> None:
     module(folder, "fine", 'DATASET, FEVER, nine = dataset("fine"), dataset("Fever"), dataset("9")')
-    module(folder, "needs", "import nowhere")
+    module(folder, "breaks", "1 / 0")
+    module(folder, "ends", "raise SystemExit(3)")
     module(folder, "breaks", "1 / 0")
     module(folder, "unnamed", 'DATASET = dataset("../x")')
     module(folder, "needless")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from kiltetl.schemas.errors import InputError, RunFailed
+from kiltetl.transforms.files import locks
 from kiltetl.transforms.files.locks import locked
 from kiltetl.transforms.jobs import staging as protocol
 from kiltetl.transforms.jobs.staging import DECISION, Staging, audit, digest_of, entries
@@ -202,7 +203,12 @@ def test_a_damaged_mark_means_not_done(tmp_path: Path, damage: str) -> None:
     "damage",
     ["", "[]", "{}", '{"files": [["a", "../b", 1]], "stale": [], "manifests": []}',
      '{"files": [["../a", "b", 1]], "stale": [], "manifests": []}', '{"files": [], "stale": ["/b"], "manifests": []}',
-     '{"files": [], "stale": [], "manifests": [["x/../../b", {}]]}',
+     '{"files": [], "stale": [], "manifests": [["x/../../b", {}]]}', '{"files": [["a", "b", 1e999]], "stale": []}',
+     '{"files": [["a", "b", 1e999]], "stale": [], "manifests": []}', "[" * 200_000,
+     '{"files": [["..", "b", 1]], "stale": [], "manifests": []}',
+     '{"files": [["", "b", 1]], "stale": [], "manifests": []}',
+     '{"files": [], "stale": ["a\\u0000b"], "manifests": []}',
+     '{"files": [], "stale": ["' + 400 * "a" + '"], "manifests": []}',
      '{"files": [], "stale": ["x\\\\b"], "manifests": []}'],
 )  # fmt: skip
 def test_a_decision_that_is_none_is_passed_over(tmp_path: Path, damage: str) -> None:
@@ -221,6 +227,46 @@ def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     Path(job.path(DECISION)).write_text(json.dumps(decision))
     with pytest.raises(RunFailed, match=r"gone: its successor .*part-9 is gone; delete that folder"):
         job.finish()
+
+
+def test_a_folder_in_the_way_is_named_and_the_work_goes_on_without_it(tmp_path: Path) -> None:
+    job = Staging(str(tmp_path), "evaluation", "one")
+    stage(job, "evaluation", "one")
+    (tmp_path / "report.html").mkdir()
+    with pytest.raises(InputError, match=r"report\.html: a folder is in the way; move it, and give the same command"):
+        publish(job, "evaluation", "one")
+    (tmp_path / "report.html").rmdir()
+    job.finish()
+    assert state(tmp_path) == result("evaluation", "one")
+
+
+def test_a_link_in_place_of_the_staging_folder_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "text").write_text("mine")
+    job = Staging(str(tmp_path), "job", "run")
+    Path(job.folder).symlink_to(tmp_path / "mine")
+    job.clear()
+    assert not Path(job.folder).is_symlink()
+    assert (tmp_path / "mine" / "text").read_text() == "mine"
+
+
+def test_a_lock_that_is_deleted_as_it_is_opened_is_taken_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run before ends between the opening and the locking: a third one must not lock another file."""
+    path = tmp_path / ".kiltetl-job.lock"
+    real, ended = locks.fcntl.flock, []
+
+    def flock(stream: Any, how: int) -> None:
+        real(stream, how)
+        if not ended:
+            ended.append(path.unlink())
+
+    monkeypatch.setattr(locks.fcntl, "flock", flock)
+    with locked(str(tmp_path), "job"):
+        monkeypatch.undo()
+        assert path.exists()
+        with pytest.raises(InputError, match="another run is writing job there"), locked(str(tmp_path), "job"):
+            pass
+    assert not path.exists()
 
 
 def test_one_writer(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def find_dataset(name: str) -> Dataset:
         if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise InputError(f"{name}: {module} cannot be imported: {error}") from None
         raise InputError(f"{name}: there is no module {error.name}, neither installed nor in {here}") from None
-    except Exception as error:  # whatever the module does when it is imported
+    except (Exception, SystemExit) as error:  # whatever the module does when it is imported
         raise InputError(f"{name}: {module} cannot be imported: {type(error).__name__}: {error}") from None
     if not hasattr(found, attribute):
         there = ", ".join(key for key, value in vars(found).items() if isinstance(value, Dataset)) or "none"

@@ -200,6 +200,11 @@ def exists(path: str) -> bool:
     return os.path.exists(path) if is_local(path) else bool(filesystems().exists(path))
 
 
+def is_folder(path: str) -> bool:
+    """Whether a local folder stands there; addresses have none."""
+    return is_local(path) and os.path.isdir(path)
+
+
 def delete_file(path: str) -> None:
     """Delete a file, if it is there."""
     if is_local(path):
@@ -223,6 +228,8 @@ def make_folder(path: str) -> None:
 def delete_folder(path: str) -> None:
     """Delete a folder with all that is in it, if it is there."""
     if is_local(path):
+        if os.path.islink(path):  # what it leads to is not ours
+            os.remove(path)
         shutil.rmtree(path, ignore_errors=True)
         return
     with contextlib.suppress(OSError):

@@ -1,5 +1,6 @@
 """What finished jobs left: a knowledge source, and tables of tasks."""
 
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -42,13 +43,14 @@ class KnowledgeSource:
         return sum(file_size(self.path("paragraphs", part)) for part in range(self.shards))
 
 
-def open_knowledge_source(folder: str) -> KnowledgeSource:
+def open_knowledge_source(folder: str | os.PathLike[str]) -> KnowledgeSource:
     """A finished knowledge source; InputError for a folder that holds none, or a damaged one.
 
     >>> source = open_knowledge_source("out/knowledge_source")
     >>> source.site.language, source.shards, source.about["dump"]["date"]
     ('en', 1, '2019-08-01')
     """
+    folder = os.fspath(folder)
     path = join(folder, MANIFEST)
     check_filesystem(folder)
     if not exists(path):
@@ -104,7 +106,7 @@ def manifest_path(output: str, dataset: str, split: str) -> str:
     return join(output, *manifest_name(dataset, split).split("/"))
 
 
-def read_siteinfo(path: str) -> Site:
+def read_siteinfo(path: str | os.PathLike[str]) -> Site:
     """What a wiki says of itself, out of a dump or a file with its ``<siteinfo>`` alone; plain, gz, bz2 or xz.
 
     InputError for a file that is neither. A dump without ``<siteinfo>`` is taken for the English Wikipedia's.
@@ -113,7 +115,7 @@ def read_siteinfo(path: str) -> Site:
     >>> site.dbname, site.language
     ('miniwiki', 'en')
     """
-    return read_dump_header(path)[0].site
+    return read_dump_header(os.fspath(path))[0].site
 
 
 def read_dump_header(path: str) -> tuple[Header, bool]:

@@ -16,7 +16,7 @@
 import contextlib
 import hashlib
 import json
-import posixpath
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -29,6 +29,7 @@ from kiltetl.transforms.files.paths import (
     exists,
     file_size,
     folder_of,
+    is_folder,
     join,
     make_folder,
     move,
@@ -37,6 +38,7 @@ from kiltetl.transforms.files.streams import read_json, write_json
 
 DECISION: Final = "publication.json"
 BEGUN: Final = "begun.json"
+_LONGEST_NAME: Final = 255  # bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,7 @@ class Staging:
             if any(file_size(self.path(name)) != size for name, size in mark["files"].items()):
                 return None
             summary: dict[str, Any] = mark["summary"]
-        except (InputError, OSError, LookupError, TypeError, ValueError, AttributeError):
+        except (InputError, OSError, LookupError, TypeError, ValueError, AttributeError, RecursionError):
             return None
         return summary
 
@@ -151,6 +153,8 @@ class Staging:
         return True
 
     def _place(self, staged: str, final: str, size: int) -> None:
+        if is_folder(final):
+            raise InputError(f"{final}: a folder is in the way; move it, and give the same command again")
         if exists(staged):
             move(staged, final)
         elif not exists(final) or file_size(final) != size:
@@ -163,12 +167,12 @@ class Staging:
             return None
         try:
             found = read_json(path)
-            files = [(str(name), _below(place), int(size)) for name, place, size in found["files"]]
+            files = [(_name(name), _below(place), int(size)) for name, place, size in found["files"]]
             stale = [_below(place) for place in found["stale"]]
             manifests = [(_below(place), content) for place, content in found["manifests"]]
-        except (InputError, LookupError, TypeError, ValueError):
+        except (InputError, LookupError, TypeError, ValueError, OverflowError, RecursionError):
             return None
-        return (files, stale, manifests) if all("/" not in name for name, _, _ in files) else None
+        return files, stale, manifests
 
 
 def digest_of(value: Any) -> str:
@@ -180,12 +184,16 @@ def _mark(step: str, part: int) -> str:
     return f"{step}-{part:05d}.json"
 
 
+def _name(name: Any) -> str:
+    """The name, if a file can have it; else ValueError."""
+    if name in ("", ".", "..") or re.search(r"[/\\\0]", str(name)) or len(str(name).encode()) > _LONGEST_NAME:
+        raise ValueError(f"{name!r} is no name of a file")
+    return str(name)
+
+
 def _below(path: Any) -> str:
     """The path, if it leads to a place below the output; else ValueError."""
-    parts = str(path).split("/")
-    if posixpath.isabs(str(path)) or any(part in ("", ".", "..") for part in parts) or "\\" in str(path):
-        raise ValueError(f"{path!r} leads out of the output")
-    return str(path)
+    return "/".join(map(_name, str(path).split("/")))
 
 
 def _is_written(path: str, content: Any) -> bool:
