@@ -90,9 +90,9 @@ def test_a_built_in_dataset_may_be_named_by_its_place(folder: Path) -> None:
 )
 def test_what_is_wrong_with_a_name_is_told(folder: Path, name: str, said: str) -> None:
     module(folder, "fine", 'DATASET, FEVER, nine = dataset("fine"), dataset("Fever"), dataset("9")')
+    module(folder, "needs", "import nowhere")
     module(folder, "breaks", "1 / 0")
     module(folder, "ends", "raise SystemExit(3)")
-    module(folder, "breaks", "1 / 0")
     module(folder, "unnamed", 'DATASET = dataset("../x")')
     module(folder, "needless")
     with pytest.raises(InputError, match=said) as caught:
