@@ -97,12 +97,14 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            found = globals()[name] = getattr(import_module(f"kiltetl.{home}"), name)
-            return found
-    raise AttributeError(f"module 'kiltetl' has no attribute {name!r}")
+if not TYPE_CHECKING:  # to a type checker a name that is not there is a mistake
+
+    def __getattr__(name: str) -> Any:
+        for home, names in _HOMES.items():
+            if name in names:
+                found = globals()[name] = getattr(import_module(f"kiltetl.{home}"), name)
+                return found
+        raise AttributeError(f"module 'kiltetl' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
