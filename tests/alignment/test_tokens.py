@@ -27,6 +27,7 @@ def test_tokenizer_for(language: str, tokenizer: str) -> None:
     assert tokenizer_for(language) == tokenizer
 
 
+@pytest.mark.soak
 def test_every_character_is_split_as_sacrebleu_splits_it() -> None:
     """Each between two letters, a thousand of them at a time: what splits a text is never further than that away."""
     points = [*range(0x30000), *range(0x30000, sys.maxunicode, 0x111)]

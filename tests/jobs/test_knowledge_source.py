@@ -646,6 +646,7 @@ def test_the_summary_adds_up(fresh: Path) -> None:
     ]
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_ctrl_c_comes_back_at_once(tmp_path: Path, workers: str) -> None:
     """With one process and with two; in the middle of a part, which is not read to its end."""

@@ -827,6 +827,7 @@ def test_a_regular_page_is_read_in_the_fast_lane() -> None:
     )
 
 
+@pytest.mark.soak
 @given(st.lists(st.tuples(st.integers(0, len(REGULAR.encode())), st.integers(0, 40), st.sampled_from(SPLICES))))
 @settings(max_examples=3000, deadline=None)
 def test_the_fast_lane_reads_what_it_takes_as_xml_does(edits: list[tuple[int, int, bytes]]) -> None:
