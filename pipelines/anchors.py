@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kiltetl.pipelines.arguments import Parser, add_common_arguments, positive, share, split_beam_options
 from kiltetl.pipelines.console import Console, run_command, table
-from kiltetl.pipelines.launch import check_beam_options, launch
+from kiltetl.pipelines.launch import launch, use_beam_options
 from kiltetl.schemas.errors import InputError
 from kiltetl.schemas.manifests import versions
 from kiltetl.transforms.datasets.hashing import SEED
@@ -97,7 +97,7 @@ def plan(settings: Settings) -> AnchorJob:
 
 def execute(settings: Settings, console: Console) -> list[dict[str, Any]] | None:
     """Write the tables; the manifests of the splits, None after a dry run."""
-    check_beam_options(settings.beam)
+    use_beam_options(settings.beam)
     job = plan(settings)
     paths = [manifest_path(job.output, NAME, split) for split in SPLITS]
     if settings.dry_run:

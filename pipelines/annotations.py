@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kiltetl.pipelines.arguments import Parser, add_common_arguments, positive, share, split_beam_options
 from kiltetl.pipelines.console import Console, run_command, size, table
-from kiltetl.pipelines.launch import check_beam_options, launch
+from kiltetl.pipelines.launch import launch, use_beam_options
 from kiltetl.schemas.errors import InputError
 from kiltetl.schemas.manifests import versions
 from kiltetl.schemas.reasons import (
@@ -189,7 +189,7 @@ def plan_candidates(settings: CandidateSettings) -> CandidateJob:
 
 def execute_candidates(settings: CandidateSettings, console: Console) -> dict[str, Any] | None:
     """Write the passages to judge; the manifest, None after a dry run."""
-    check_beam_options(settings.beam)
+    use_beam_options(settings.beam)
     job = plan_candidates(settings)
     passages, path = (join(settings.output, name) for name in (job.passages_name, job.manifest_name))
     if settings.dry_run:
@@ -290,7 +290,7 @@ def plan_apply(settings: ApplySettings) -> ApplyJob:
 
 def execute_apply(settings: ApplySettings, console: Console) -> dict[str, Any] | None:
     """Put the judgements into the tables; the report, None after a dry run."""
-    check_beam_options(settings.beam)
+    use_beam_options(settings.beam)
     job = plan_apply(settings)
     path = join(job.staging.output, REPORT)
     manifests = [manifest_path(job.staging.output, one.dataset, one.split) for one in job.tables]

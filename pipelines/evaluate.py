@@ -10,7 +10,7 @@ from kiltetl.pipelines.console import Console, run_command, size, table
 from kiltetl.pipelines.evaluate_inputs import Benchmark, Settings
 from kiltetl.pipelines.evaluate_kilt import Kilt
 from kiltetl.pipelines.evaluate_mkqa import Mkqa
-from kiltetl.pipelines.launch import check_beam_options, launch
+from kiltetl.pipelines.launch import end, launch, use_beam_options
 from kiltetl.schemas.errors import EvaluationError, InputError
 from kiltetl.transforms.files.paths import FileInfo, check_filesystem, join
 from kiltetl.transforms.files.progress import watched
@@ -86,7 +86,7 @@ def _sources(found: Mapping[Any, list[FileInfo]], system: int | None = None) -> 
 
 def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
     """Score the predictions; the content of metrics.json, None after a dry run."""
-    check_beam_options(settings.beam or ())
+    use_beam_options(settings.beam or ())
     if settings.beam is not None and settings.output is None:
         raise InputError("a run on Beam needs a folder for its results: --output DIR")
     job = plan(settings, console)
@@ -98,7 +98,9 @@ def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
     with job.staging.writing():
         job.staging.clear()  # what a run before has left: reading takes longer than scoring, so it is no use
         if settings.beam is None:
-            return publish(job, _score_here(job, settings, console))
+            summary = publish(job, _score_here(job, settings, console))
+            end(job.staging, console)
+            return summary
         return _score_on_beam(job, settings, console)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from kiltetl.pipelines.arguments import Argument, Parser, date, positive, share
 from kiltetl.pipelines.console import Console, parsed, run_command, size, table
-from kiltetl.pipelines.launch import check_beam_options, launch
+from kiltetl.pipelines.launch import launch, use_beam_options
 from kiltetl.schemas.errors import InputError
 from kiltetl.schemas.manifests import INDEX, MANIFEST, TABLES, versions
 from kiltetl.schemas.reasons import (
@@ -158,7 +158,7 @@ def dump_date(name: str) -> str | None:
 
 def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
     """Build the knowledge source, or find that it is there; the manifest, None after a dry run."""
-    check_beam_options(settings.beam)
+    use_beam_options(settings.beam)
     job = plan(settings)
     if settings.dry_run:
         if _standing(job, settings, console) is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from kiltetl.pipelines.arguments import Argument, Parser, positive, share
 from kiltetl.pipelines.console import Console, parsed, run_command, size, table
-from kiltetl.pipelines.launch import check_beam_options, launch
+from kiltetl.pipelines.launch import launch, use_beam_options
 from kiltetl.schemas.errors import InputError
 from kiltetl.schemas.manifests import SourceEntry, versions
 from kiltetl.schemas.splits import SPLITS, split_called
@@ -278,7 +278,7 @@ def _configured(dataset: Dataset, files: dict[str, str], options: dict[str, str]
 
 def execute(settings: Settings, console: Console) -> dict[str, Any] | None:
     """Map the dataset; its manifest, None after a dry run."""
-    check_beam_options(settings.beam)
+    use_beam_options(settings.beam)
     job = plan(settings)
     read = sum(info.size for info in (*job.sources, *job.sources, *job.evidence))
     if settings.dry_run:

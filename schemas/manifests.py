@@ -24,12 +24,24 @@ MANIFEST: Final = "manifest.json"
 Manifest = TypeVar("Manifest")
 
 
-class FileEntry(TypedDict):
-    """A file of a table."""
+class Written(TypedDict):
+    """What is known of a file when it has been written."""
 
+    rows: Annotated[int, "Its rows; 0 of a file that is no table."]
+    bytes: Annotated[int, "Its size."]
+    sha256: Annotated[str, "Its SHA-256, hexadecimal."]
+
+
+class _File(TypedDict):
     name: Annotated[str, "Its name in its folder."]
     rows: Annotated[int, "Its rows."]
     bytes: Annotated[int, "Its size."]
+
+
+class FileEntry(_File, total=False):
+    """A file of a table."""
+
+    sha256: Annotated[str, "Its SHA-256, hexadecimal; not in manifests of kiltetl before 0.3."]
 
 
 class _Input(TypedDict):

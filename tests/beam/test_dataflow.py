@@ -79,6 +79,7 @@ def test_tasks_are_submitted_offline(task_job: Any) -> None:
 def test_one_graph_is_what_the_parts_are_locally(source_job: KnowledgeSourceJob, dump: Path, tmp_path: Path) -> None:
     """The whole graph of a cluster, run in one go, writes the bytes that parts run one by one write."""
     run(partial(knowledge_source.build, job=source_job), beam_options([]))
+    source_job.staging.clear()
     settings = knowledge_source.Settings((str(dump),), str(tmp_path / "parts"), part_bytes=1 << 10)
     knowledge_source.execute(settings, knowledge_source.Console(quiet=True))
     whole, parts = ({p.name: p.read_bytes() for p in (tmp_path / name).iterdir()} for name in ("ks", "parts"))

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
@@ -52,6 +53,15 @@ def test_options_that_beam_knows() -> None:
 def test_threads_are_refused() -> None:
     with pytest.raises(InputError, match="multi_threading loses rows and is refused: use --workers N"):
         run(lambda root: root | beam.Create([1]), beam_options(["--direct_running_mode=multi_threading"]), 2)
+
+
+def draw_slowly(root: beam.Pipeline) -> None:
+    _ = root | beam.Create(range(100)) | beam.Reshuffle() | beam.Map(slowly)
+
+
+def slowly(item: int) -> int:
+    time.sleep(0.1)
+    return item
 
 
 def test_the_runner_is_the_safe_one() -> None:
@@ -256,14 +266,24 @@ def test_no_process_outlives_the_run(tmp_path: Path, code: str, ending: signal.S
     assert not [worker for worker in workers if alive(worker)]
 
 
-def test_the_end_of_a_worker_is_not_told_as_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
-    local_runner(beam_options([]))
-    run(lambda root: root | beam.Create([1]), beam_options([]))
-    for name, told in (("run_worker", False), ("another", True)):
-        thread = threading.Thread(name=name)
-        error = RuntimeError("Worker subprocess exited with return code -2")
-        threading.excepthook(threading.ExceptHookArgs((RuntimeError, error, None, thread)))
-        assert ("return code -2" in capsys.readouterr().err) == told
+@pytest.mark.parametrize("delay", [0.0, 0.2, *soak(1.0, 3.0)])
+def test_a_worker_that_is_killed_ends_the_run(delay: float, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """At any time: Beam would wait for it for ever."""
+    started: list[Any] = []
+    real = subprocess.Popen
+
+    class Worker(real):  # type: ignore[misc,valid-type]
+        def __init__(self, *given: Any, **named: Any) -> None:
+            super().__init__(*given, **named)
+            if len(started) < 1:
+                started.append(self)
+                threading.Timer(delay, self.kill).start()
+
+    monkeypatch.setattr(subprocess, "Popen", Worker)
+    with pytest.raises(RunFailed, match="a worker process was killed, perhaps for want of memory: try fewer --workers"):
+        run(draw_slowly, beam_options([]), 2)
+    assert "return code" not in capsys.readouterr().err
+    assert len(started) == 1
 
 
 @pytest.mark.parametrize("name", ["DirectRunner", "directrunner", "direct", "FnApiRunner", "BundleBasedDirectRunner"])

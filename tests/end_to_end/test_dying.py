@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from kiltetl.pipelines import anchors, annotations, knowledge_source, tasks
-from kiltetl.transforms.jobs import staging as protocol
 from tests.support.checkout import ROOT
+from tests.support.dying import die_after_moving
 from tests.support.example_build import ExampleBuild
 
 DUMP = ROOT / "examples" / "miniwiki-20190801-pages-articles-multistream.xml.bz2"
@@ -71,15 +71,7 @@ def test_the_next_run_finishes(
 ) -> None:
     run = KINDS[kind]
     assert run(example_build.output, tmp_path / "lived") == 0, capsys.readouterr().err
-    real, moved = protocol.move, []
-
-    def die(source: str, target: str) -> None:
-        if moved:
-            raise OSError("the machine died")
-        moved.append(target)
-        real(source, target)
-
-    monkeypatch.setattr(protocol, "move", die)
+    moved = die_after_moving(monkeypatch, 1)
     first = run(example_build.output, tmp_path / "died")
     monkeypatch.undo()
     if kind == "candidates":  # one file, then its manifest

@@ -457,7 +457,9 @@ def test_the_same_bytes_however_it_is_run(built: Path, tmp_path: Path) -> None:
     settings = annotations.ApplySettings(
         str(built / "tasks"), (file,), str(tmp_path / "graph"), knowledge_source=str(built / "ks")
     )
-    run(partial(annotations.build_apply, job=annotations.plan_apply(settings)), beam_options([]))
+    job = annotations.plan_apply(settings)
+    run(partial(annotations.build_apply, job=job), beam_options([]))
+    job.staging.clear()
     one, two, graph = (
         {str(p.relative_to(tmp_path / name)): p.read_bytes() for p in (tmp_path / name).rglob("*") if p.is_file()}
         for name in ("one", "two", "graph")

@@ -22,8 +22,8 @@ from kiltetl.transforms.datasets.mentions import MAX_TOKENS
 from kiltetl.transforms.entity_links import anchor_id, anchor_task, split_of_page
 from kiltetl.transforms.files.locks import locked
 from kiltetl.transforms.jobs import entity_links as stages
-from kiltetl.transforms.jobs import staging
 from tests.support.dataflow import submitted
+from tests.support.dying import die_after_moving
 from tests.support.miniwiki import Page, dump_xml, multistream
 from tests.support.sharing import Once
 
@@ -184,6 +184,7 @@ def test_one_shard_a_shard_and_the_same_bytes_however_they_are_made(source: Path
     made(source, tmp_path / "two", "--dev-share", "0.3", "--workers", "2")
     job = anchors.plan(anchors.Settings(str(source), str(tmp_path / "whole"), 0.3))
     run(partial(anchors.build, job=job), beam_options([]))
+    job.staging.clear()
     assert files(fresh) == files(tmp_path / "two") == files(tmp_path / "whole")
     shards = len(list(source.glob("paragraphs-*")))
     for name in ("anchors/train", "anchors/validation", "rejects/anchors/rejects"):
@@ -209,16 +210,7 @@ def test_a_run_goes_on_where_it_was(source: Path, fresh: Path, tmp_path: Path) -
 def test_a_run_that_dies_while_it_publishes_goes_on(
     source: Path, fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moves: int
 ) -> None:
-    move, done = staging.move, []
-
-    def die(path: str, target: str) -> None:
-        if "-of-" in target:
-            if len(done) == moves:
-                raise OSError("the machine died")
-            done.append(target)
-        move(path, target)
-
-    monkeypatch.setattr(staging, "move", die)
+    done = die_after_moving(monkeypatch, moves)
     given = ["--knowledge-source", str(source), "--output", str(tmp_path / "out"), "--quiet", "--dev-share", "0.3"]
     assert anchors.main(given) == 1
     assert len(done) == moves

@@ -25,11 +25,12 @@ from kiltetl.transforms.beam.runner import beam_options
 from kiltetl.transforms.beam.runner import run as run_graph
 from kiltetl.transforms.files.locks import locked
 from kiltetl.transforms.files.shards import ShardWriter
-from kiltetl.transforms.jobs import evaluation, staging
+from kiltetl.transforms.jobs import evaluation
 from kiltetl.transforms.jobs.evaluation import METRICS
 from kiltetl.transforms.metrics import mkqa
 from kiltetl.transforms.metrics.kilt_scorer import evaluate_kilt
 from kiltetl.transforms.metrics.thresholds import BEST, PLAIN
+from tests.support.dying import die_at
 
 
 def write(path: Path, *records: Any) -> str:
@@ -697,13 +698,6 @@ def test_each_id_is_compared_a_few_times_however_many_there_are(monkeypatch: pyt
 # How it is left in its folder
 
 
-class DiedError(Exception):
-    """The machine died."""
-
-
-STEPS = ("write_json", "delete_file", "make_folder", "move", "delete_folder")
-
-
 def state(folder: Path) -> dict[str, bytes]:
     """What a reader sees in the output: its files, without staging folders and locks."""
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*") if path.is_file()}
@@ -718,23 +712,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def dying(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Makes the n-th thing that the protocol does to the disk the last one; what was done until then."""
-
-    def at(step: int) -> list[str]:
-        done: list[str] = []
-
-        def act(name: str, real: Any, *given: Any) -> Any:
-            if name != "delete_folder" or "publication.json" in done:  # nothing is there to be cleared before
-                if len(done) == step:
-                    raise DiedError(name)
-                done.append(Path(given[0]).name if name == "write_json" else name)
-            return real(*given)
-
-        for name in STEPS:
-            monkeypatch.setattr(staging, name, partial(act, name, getattr(staging, name)))
-        return done
-
-    return at
+    return partial(die_at, monkeypatch)
 
 
 @pytest.fixture
@@ -775,7 +753,7 @@ def test_a_run_that_dies_leaves_the_old_result_or_the_next_one_finishes_it(
         status = run(*given)
         monkeypatch.undo()
         monkeypatch.setattr(evaluation, "as_png", lambda pictures: {one.file: one.title.encode() for one in pictures})
-        decided = bool(done)  # the decision is the first thing that is done
+        decided = "publication.json" in done
         if not decided:
             assert state(output) == old
         assert fits(state(output), old, result)
@@ -789,9 +767,10 @@ def test_a_run_that_dies_leaves_the_old_result_or_the_next_one_finishes_it(
         assert not list(output.glob(".kiltetl-*"))
         step += 1
     assert state(output) == result
-    # the decision, the old manifest and pictures, two folders, the files, the manifest and the staging folder
+    # the staging folder, an old mark, the decision, the old manifest and pictures, two folders, the files, the
+    # manifest, the mark and the staging folder
     stale = len(set(old) - set(result))
-    assert step == 1 + 1 + stale + 2 + (len(result) - 1) + 1 + 1
+    assert step == 3 + 1 + stale + 2 + (len(result) - 1) + 2 + 1
 
 
 @pytest.mark.parametrize("step", [0, 1, 4, 7, 9])
@@ -801,8 +780,8 @@ def test_a_graph_that_dies_leaves_the_old_result_or_the_next_one_finishes_it(
     (old_given, old), (given, result) = two["nq"], two["wow"]
     output = tmp_path / "out"
     assert run(*old_given) == 0
-    marks = 1  # of its one bucket
-    done = dying(marks + step)
+    before = 3  # the staging folder, the mark of the one bucket, an old mark of a publication
+    done = dying(before + step)
     assert run(*given, "--") == 1
     monkeypatch.undo()
     decided = "publication.json" in done
@@ -899,13 +878,40 @@ def test_a_graph_that_goes_on_elsewhere(
     real = runner.run
     assert run(*two["nq"][0]) == 0
     monkeypatch.setattr(runner, "runs_here", lambda options: False)
+    monkeypatch.setattr(runner, "see_this_machine", lambda options: True)
     monkeypatch.setattr(runner, "run", lambda draw, options: real(draw, beam_options([])) if waits else {})
+    monkeypatch.setattr(runner, "goes_on", lambda options: not waits)
     given = [part for part in two["wow"][0] if part != "--quiet"]
     assert run(*given, "--", "--direct_num_workers=1") == 0
     said = capsys.readouterr().out
     assert ("submitted; " in said) is not waits
     assert ("wow" in said) is waits
     assert state(tmp_path / "out") == two["wow" if waits else "nq"][1]
+    assert run(*given, "--", "--direct_num_workers=1") == (0 if waits else 2)
+    if not waits:
+        said = capsys.readouterr().err
+        assert "a run that was submitted may still be at work there; if it has ended without" in said
+
+
+def test_a_graph_whose_workers_write_elsewhere_has_failed(
+    two: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(runner, "run", lambda draw, options, workers: {})
+    given = two["wow"][0]
+    assert run(*given, "--", "--direct_num_workers=1") == 1
+    assert "metrics.json is not there: its workers wrote to" in capsys.readouterr().err
+
+
+def test_local_files_are_refused_where_no_worker_sees_them(two: dict[str, Any], tmp_path: Path, capsys: Any) -> None:
+    given = two["wow"][0]
+    for runner_of, name in (
+        (["--runner=DataflowRunner", "--project=project-one", "--region=r", "--temp_location=gs://b/t"], "Dataflow"),
+        (["--runner=PortableRunner"], "Portable"),
+        (["--runner=FlinkRunner", "--environment_type=DOCKER"], "Flink"),
+    ):
+        assert run(*given, "--", *runner_of) == 2
+        said = capsys.readouterr().err
+        assert f"the workers of {name}Runner do not see the files of this machine" in said
 
 
 def test_a_folder_that_cannot_be_made_is_named_before_anything_is_read(files: dict[str, str], capsys: Any) -> None:

@@ -40,6 +40,7 @@ from kiltetl.transforms.files.shards import map_arrow
 from kiltetl.transforms.jobs import knowledge_source as stages
 from kiltetl.transforms.jobs import staging
 from tests.support.checkout import ENVIRONMENT
+from tests.support.dying import DiedError, die_after_moving
 from tests.support.miniwiki import Page, dump_xml, multistream
 from tests.support.sharing import Once, soak
 from tests.support.small_wiki import PAGES, write
@@ -380,16 +381,7 @@ def test_a_run_that_dies_while_it_publishes_goes_on(
     tmp_path: Path, fresh: Path, monkeypatch: pytest.MonkeyPatch, moves: int
 ) -> None:
     dump = fresh / "d.xml.bz2"
-    move, done = staging.move, []
-
-    def die(source: str, target: str) -> None:
-        if Path(target).parent == tmp_path / "ks":
-            if len(done) == moves:
-                raise OSError("the machine died")
-            done.append(target)
-        move(source, target)
-
-    monkeypatch.setattr(staging, "move", die)
+    done = die_after_moving(monkeypatch, moves)
     assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 1
     assert len(done) == moves
     monkeypatch.undo()
@@ -524,7 +516,7 @@ def test_a_run_that_dies_after_its_manifest_leaves_nothing_for_long(
     tmp_path: Path, fresh: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def die(folder: str) -> None:
-        raise OSError("the machine died")
+        raise DiedError("the machine died")
 
     dump = fresh / "d.xml.bz2"
     monkeypatch.setattr(staging, "delete_folder", die)

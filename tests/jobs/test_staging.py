@@ -1,6 +1,7 @@
 """The protocol by which jobs leave their work: marks, decision, publication; dying at every step of it."""
 
 import contextlib
+import hashlib
 import json
 from collections.abc import Callable
 from functools import partial
@@ -12,8 +13,9 @@ import pytest
 from kiltetl.schemas.errors import InputError, RunFailed
 from kiltetl.transforms.files import locks
 from kiltetl.transforms.files.locks import locked
-from kiltetl.transforms.jobs import staging as protocol
-from kiltetl.transforms.jobs.staging import DECISION, Staging, audit, digest_of, entries
+from kiltetl.transforms.files.streams import write_text
+from kiltetl.transforms.jobs.staging import DECISION, Staging, audit, digest_of, file_entries
+from tests.support.dying import DiedError, die_at
 
 # What each kind of job publishes: files below the output, and its manifests, the one that tells of the end last
 KINDS = {
@@ -28,10 +30,6 @@ KINDS = {
     "evaluation": (["per_example.parquet", "report.html", "pictures/nq_answer_length.png"], ["metrics.json"]),
 }  # fmt: skip
 STALE = "stale-00009-of-00010.parquet"
-
-
-class DiedError(Exception):
-    """The machine died."""
 
 
 def state(folder: Path) -> dict[str, str]:
@@ -59,35 +57,19 @@ def stage(job: Staging, kind: str, version: str) -> None:
     for number, name in enumerate(KINDS[kind][0]):
         if job.left("part", number) is None:
             path = Path(job.path(f"part-{number}"))
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(f"{name} {version}")
-            job.leave("part", number, {"name": name}, [path.name])
+            job.leave("part", number, {"name": name}, {path.name: write_text(str(path), f"{name} {version}")})
 
 
 def publish(job: Staging, kind: str, version: str) -> None:
     files, manifests = KINDS[kind]
-    placed = {f"part-{number}": name for number, name in enumerate(files)}
+    placed = {f"part-{number}": (name, job.mark("part", number).files[f"part-{number}"])
+              for number, name in enumerate(files)}  # fmt: skip
     job.publish(placed, {name: {"version": version} for name in manifests}, [STALE, *files])
 
 
 @pytest.fixture
 def dying(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], list[str]]:
-    """Makes the n-th thing that a publication does to the disk the last one; what was done until then."""
-
-    def at(step: int) -> list[str]:
-        done: list[str] = []
-
-        def act(name: str, real: Callable[..., Any], *arguments: Any) -> Any:
-            if len(done) == step:
-                raise DiedError(name)
-            done.append(name)
-            return real(*arguments)
-
-        for name in ("write_json", "delete_file", "make_folder", "move", "delete_folder"):
-            monkeypatch.setattr(protocol, name, partial(act, name, getattr(protocol, name)))
-        return done
-
-    return at
+    return partial(die_at, monkeypatch)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -123,7 +105,7 @@ def test_dying_at_every_step(
                 assert {name: seen.get(name) for name in files} == {
                     name: text for name, text in result(kind, version).items() if name in files
                 }
-        decided = bool(done)  # the decision is the first thing that is written
+        decided = len(done) > 1  # the decision is the first thing that is written
         if not decided:
             assert seen == before
         # whoever comes next finds the old result, or finishes the new one
@@ -133,6 +115,7 @@ def test_dying_at_every_step(
         with job.writing():
             stage(job, kind, "two")
             publish(job, kind, "two")
+            job.clear()
         assert state(folder) == result(kind, "two")
         assert not Path(job.folder).exists()
         steps += 1
@@ -141,8 +124,8 @@ def test_dying_at_every_step(
 
 
 def test_dying_while_it_finishes_what_died(tmp_path: Path, dying: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    for first in range(1, 12):
-        for second in range(12):
+    for first in range(2, 13):
+        for second in range(13):
             folder = tmp_path / f"{first}-{second}"
             job = Staging(str(folder), "evaluation", "one")
             stage(job, "evaluation", "one")
@@ -158,12 +141,28 @@ def test_dying_while_it_finishes_what_died(tmp_path: Path, dying: Any, monkeypat
 def test_what_is_the_same_is_published_again_where_it_is_damaged(tmp_path: Path) -> None:
     job = Staging(str(tmp_path), "evaluation", "one")
     for _ in range(2):
-        stage(job, "evaluation", "one")
-        publish(job, "evaluation", "one")
         (tmp_path / "report.html").write_text("damaged")
-    stage(job, "evaluation", "one")
-    publish(job, "evaluation", "one")
-    assert state(tmp_path) == result("evaluation", "one")
+        with job.writing():
+            stage(job, "evaluation", "one")
+            publish(job, "evaluation", "one")
+        assert state(tmp_path) == result("evaluation", "one")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_step_may_be_taken_again(kind: str, tmp_path: Path) -> None:
+    """As an engine does whose worker dies before its result is known: nothing is done, or lost, by a second time."""
+    job = Staging(str(tmp_path), kind, "one")
+    with job.writing():
+        for _ in range(2):
+            stage(job, kind, "one")
+        publish(job, kind, "one")
+        stamps = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+        for _ in range(2):
+            stage(job, kind, "one")
+            assert job.finish() == [{"version": "one"} for _ in KINDS[kind][1]]
+        assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()} == stamps
+        job.clear()
+    assert state(tmp_path) == result(kind, "one")
 
 
 def test_marks(tmp_path: Path) -> None:
@@ -171,17 +170,20 @@ def test_marks(tmp_path: Path) -> None:
     assert job.left("part", 3) is None
     with pytest.raises(RunFailed, match="part 3 of step part left no mark in"):
         job.summary("part", 3)
-    Path(job.folder).mkdir()
-    Path(job.path("a")).write_text("four")
-    job.leave("part", 3, {"read": 4}, ["a"])
+    written = write_text(job.path("a"), "four")
+    job.leave("part", 3, {"read": 4}, {"a": written})
     assert json.loads(Path(job.path("part-00003.json")).read_text()) == {
-        "files": {"a": 4}, "run": "run", "summary": {"read": 4},
-    }  # fmt: skip
+        "files": {"a": {"rows": 0, "bytes": 4, "sha256": hashlib.sha256(b"four").hexdigest()}},
+        "run": "run",
+        "summary": {"read": 4},
+    }
+    assert job.mark("part", 3) == ({"read": 4}, {"a": written})
     assert job.left("part", 3) == job.summary("part", 3) == {"read": 4}
     assert job.left("part", 4) is job.left("step", 3) is None
     assert Staging(str(tmp_path), "job", "other run").left("part", 3) is None
-    Path(job.path("a")).write_text("fou")
-    assert job.left("part", 3) is None
+    for damage in ("fou", "fouR"):  # of another size, and of the same
+        Path(job.path("a")).write_text(damage)
+        assert job.left("part", 3) is None
     Path(job.path("a")).unlink()
     assert job.left("part", 3) is None
 
@@ -189,7 +191,9 @@ def test_marks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     ["", "{}", "[]", "3", '{"run": "run"}', '{"run": "run", "summary": []}', '{"run": "run", "summary": {}}',
-     '{"run": "run", "summary": {}, "files": []}', '{"run": "run", "summary": {}, "files": {"a": "4"}}'],
+     '{"run": "run", "summary": {}, "files": []}', '{"run": "run", "summary": {}, "files": {"a": "4"}}',
+     '{"run": "run", "summary": {}, "files": {"a": {"rows": 0, "bytes": "4", "sha256": ""}}}',
+     '{"run": "run", "summary": {}, "files": {"../b": {"rows": 0, "bytes": 4, "sha256": ""}}}'],
 )  # fmt: skip
 def test_a_damaged_mark_means_not_done(tmp_path: Path, damage: str) -> None:
     job = Staging(str(tmp_path), "job", "run")
@@ -216,14 +220,15 @@ def test_a_decision_that_is_none_is_passed_over(tmp_path: Path, damage: str) -> 
     Path(job.folder).mkdir(parents=True)
     (tmp_path / "b").write_text("mine")
     Path(job.path(DECISION)).write_text(damage)
-    assert job.finish() is False
+    assert job.finish() is None
     assert (tmp_path / "b").read_text() == "mine"
 
 
 def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     job = Staging(str(tmp_path), "evaluation", "one")
     stage(job, "evaluation", "one")
-    decision = {"files": [["part-0", "per_example.parquet", 5], ["part-9", "gone", 5]], "stale": [], "manifests": []}
+    files = [["part-0", "per_example.parquet", 5], ["part-9", "gone", 5]]
+    decision = {"run": "one", "files": files, "stale": [], "manifests": []}
     Path(job.path(DECISION)).write_text(json.dumps(decision))
     with pytest.raises(RunFailed, match=r"gone: its successor .*part-9 is gone; delete that folder"):
         job.finish()
@@ -284,11 +289,16 @@ def test_one_writer(tmp_path: Path) -> None:
 
 def test_work_that_may_go_on_elsewhere(tmp_path: Path) -> None:
     job = Staging(str(tmp_path), "evaluation", "one")
-    job.begin()
-    assert job.has_ended() is False
+    with job.writing():
+        job.begin()
+    said = r"a run that was submitted may still be at work there; if it has ended .*, delete .*begun\.json and give"
+    with pytest.raises(InputError, match=said), job.writing():
+        pass
     stage(job, "evaluation", "one")
     publish(job, "evaluation", "one")
-    assert job.has_ended() is True
+    with job.writing():  # the next one comes, and finds it done
+        pass
+    assert state(tmp_path) == result("evaluation", "one")
 
 
 def test_sums_that_differ() -> None:
@@ -297,7 +307,17 @@ def test_sums_that_differ() -> None:
         audit("it does not add up", [("a", 1, 1), ("b", 1000, 2000), ("c", 3, 4)])
 
 
-def test_entries_and_digests(tmp_path: Path) -> None:
-    (tmp_path / "a").write_text("four")
-    assert entries([("b", str(tmp_path / "a"), 7)]) == [{"name": "b", "rows": 7, "bytes": 4}]
+def test_a_staged_file_that_is_gone_or_cut_is_not_published(tmp_path: Path) -> None:
+    job = Staging(str(tmp_path), "job", "run")
+    written = write_text(job.path("a"), "four")
+    for damage, said in (("fou", "has 3 bytes, not 4"), (None, "is gone")):
+        Path(job.path("a")).unlink() if damage is None else Path(job.path("a")).write_text(damage)
+        with pytest.raises(RunFailed, match=rf"a: {said}; give the same command again"):
+            job.publish({"a": ("b", written)}, {"m.json": {}})
+        assert state(tmp_path) == {}
+
+
+def test_file_entries_and_digests() -> None:
+    entry = {"name": "b", "rows": 7, "bytes": 4, "sha256": "ab"}
+    assert file_entries([("b", {"rows": 7, "bytes": 4, "sha256": "ab"})]) == [entry]
     assert digest_of({"b": 1, "a": [None]}) == digest_of({"a": [None], "b": 1}) != digest_of({"a": [None], "b": 2})

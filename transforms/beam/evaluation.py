@@ -70,7 +70,7 @@ class PublishScores(beam.PTransform):
             return bucket
 
         def finish(_: int, buckets: Iterable[int]) -> None:
-            if not job.staging.finish():  # of a try before this one, where it was cut off
+            if job.staging.finish() is None:  # of a try before this one, where it was cut off
                 publish(job, gather(job, buckets))
 
         written = scored | "Buckets" >> beam.GroupByKey() | "WriteBucket" >> beam.MapTuple(write)

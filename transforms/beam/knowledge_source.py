@@ -1,15 +1,15 @@
 """The knowledge source's job as Beam transforms."""
 
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
 
 import apache_beam as beam
 from apache_beam.metrics.metric import Metrics
 from apache_beam.pvalue import AsIter, AsSingleton, PCollection
 
 from kiltetl.schemas.manifests import INDEX
+from kiltetl.transforms.files.scratch import machine_copy
 from kiltetl.transforms.files.shards import map_arrow
-from kiltetl.transforms.files.streams import local_copy
 from kiltetl.transforms.jobs.knowledge_source import (
     KnowledgeSourceJob,
     Part,
@@ -91,21 +91,23 @@ class _ParsePart(beam.DoFn):
         self._job = job
 
     def setup(self) -> None:
-        self._folder = tempfile.TemporaryDirectory()
+        self._copies = ExitStack()
         self._index: TitleIndex | None = None
 
     def process(self, part: Part, titles: int | None = None) -> Iterator[int]:
         if self._index is None:
             staging = self._job.staging
-            self._index = TitleIndex(map_arrow(local_copy(staging.path(INDEX), self._folder.name)))
-            self._duplicates = staging.summary("resolve", 0)["duplicates"]
+            summary, files = staging.mark("resolve", 0)
+            copy = machine_copy(staging.path(INDEX), files[INDEX]["sha256"])
+            self._index = TitleIndex(map_arrow(self._copies.enter_context(copy)))
+            self._duplicates = summary["duplicates"]
         summary = parse_part(self._job, part, self._index, self._duplicates)
         _counted("pages", summary["counts"])
         yield int(summary["counts"].get("articles", 0))
 
     def teardown(self) -> None:
         self._index = None
-        self._folder.cleanup()
+        self._copies.close()
 
 
 class Publish(beam.PTransform):

@@ -5,9 +5,9 @@ texts, titles), which is looked up, located and aligned, shard by shard of the k
 second reading puts the findings, keyed by position, back into the examples and writes them.
 """
 
-import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -20,8 +20,9 @@ from kiltetl.transforms.alignment.bleu import Bleu
 from kiltetl.transforms.alignment.mapping import Unmapped
 from kiltetl.transforms.files.paths import file_size, join
 from kiltetl.transforms.files.progress import advance
+from kiltetl.transforms.files.scratch import machine_copy
 from kiltetl.transforms.files.shards import map_arrow
-from kiltetl.transforms.files.streams import local_copy, write_json
+from kiltetl.transforms.files.streams import write_json
 from kiltetl.transforms.jobs.reader import KnowledgeSource
 from kiltetl.transforms.jobs.tasks_find import align_shard, look_up
 from kiltetl.transforms.jobs.tasks_job import Found, Request, TaskJob
@@ -167,9 +168,9 @@ class _Locate(beam.DoFn):
         self._source = source
 
     def setup(self) -> None:
-        self._folder = tempfile.TemporaryDirectory()
-        path = local_copy(join(self._source.folder, INDEX), self._folder.name)
-        self._index = TitleIndex(map_arrow(path))
+        self._copies = ExitStack()
+        copy = machine_copy(join(self._source.folder, INDEX), self._source.about["fingerprint"])
+        self._index = TitleIndex(map_arrow(self._copies.enter_context(copy)))
 
     def process(self, request: Request) -> Iterator[Any]:
         evidence, site = request.evidence, self._source.site
@@ -186,7 +187,7 @@ class _Locate(beam.DoFn):
 
     def teardown(self) -> None:
         del self._index
-        self._folder.cleanup()
+        self._copies.close()
 
 
 class AlignEvidence(beam.PTransform):

@@ -1,24 +1,22 @@
-"""Paths: local ones, and addresses of Beam's filesystems (gs://, s3://, hdfs://) and of the web, to read.
-
-Beam is imported when the first address is met, so that local work does without it.
-"""
+"""Paths: local ones, addresses of stores (gs://, s3://, hdfs://), and of the web, to read."""
 
 import contextlib
 import errno
 import fnmatch
 import glob
-import importlib.util
 import os
 import posixpath
+import re
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from kiltetl.schemas.errors import InputError
-from kiltetl.transforms.files.web import web_size
+from kiltetl.transforms.files.stores import at_once, store_of
+from kiltetl.transforms.files.web import serves_ranges, web_size
 
 HTTP = ("http://", "https://")
 
@@ -33,13 +31,6 @@ class FileInfo:
 
 def is_local(path: str) -> bool:
     return "://" not in path
-
-
-def filesystems() -> Any:
-    """Beam's ``FileSystems``; its errors are OSError."""
-    from apache_beam.io.filesystems import FileSystems
-
-    return FileSystems
 
 
 def join(folder: str, *names: str) -> str:
@@ -62,27 +53,10 @@ def folder_of(path: str) -> str:
     return os.path.dirname(path) if is_local(path) else posixpath.dirname(path)
 
 
-_EXTRAS = {"gs": "kiltetl[gcp]", "s3": "kiltetl[aws]", "hdfs": "apache-beam[hadoop]"}
-
-
-def filesystem_error(path: str, error: Exception) -> InputError:
-    text = str(error)
-    scheme = "" if is_local(path) else path.partition("://")[0]
-    if "Unable to get filesystem" in text or "install" in text or (scheme == "s3" and not _has_boto()):
-        if scheme in _EXTRAS:
-            return InputError(f"{path}: reading or writing it needs an extra: pip install '{_EXTRAS[scheme]}'")
-        if scheme:
-            return InputError(
-                f"{path}: nothing here opens {scheme}:// addresses; give a local path, gs://, s3:// or hdfs://, "
-                "or to read from https://"
-            )
-    if getattr(getattr(error, "response", None), "status_code", None) in (404, 410):
-        text += "; servers keep a dump for some months only: give the address of a newer one, or a local path"
-    return InputError(f"{path}: {(isinstance(error, OSError) and error.strerror) or text}")
-
-
-def _has_boto() -> bool:
-    return importlib.util.find_spec("boto3") is not None
+def file_error(path: str, error: OSError) -> InputError:
+    """What to say of a file that cannot be read."""
+    text = error.strerror or str(error)
+    return InputError(text if text.startswith(path) else f"{path}: {text}")
 
 
 def check_filesystem(path: str, write: bool = False) -> None:
@@ -94,14 +68,16 @@ def check_filesystem(path: str, write: bool = False) -> None:
         if write:
             _check_writable(path)
         return
-    if path.startswith(HTTP) and not write:
+    if path.startswith(HTTP):
+        if write:
+            raise InputError(f"{path}: nothing is written to the web; give a local path, gs://, s3:// or hdfs://")
         return
-    try:
-        filesystems().get_filesystem(path)
-    except (OSError, ValueError, ImportError) as error:
-        raise filesystem_error(path, error) from None
-    if path.startswith("s3://") and not _has_boto():
-        raise filesystem_error(path, ImportError("boto3"))
+    store = store_of(path)
+    if write:
+        try:
+            next(iter(store.listing(f"{path.rstrip('/')}/", deep=False)), None)
+        except OSError as error:
+            raise file_error(path, error) from None
 
 
 def _check_writable(folder: str) -> None:
@@ -143,28 +119,44 @@ def expand(patterns: Iterable[str]) -> list[FileInfo]:
     files: dict[str, FileInfo] = {}
     for pattern in patterns:
         if pattern.startswith(HTTP):
-            files.setdefault(pattern, FileInfo(pattern, _web_size(pattern)))
+            files.setdefault(pattern, FileInfo(pattern, web_size(pattern)))
         elif is_local(pattern):
             for info in _expand_local(pattern):
                 files.setdefault(os.path.abspath(info.path), info)
         else:
-            check_filesystem(pattern)
-            try:
-                matched = filesystems().match([pattern])[0].metadata_list
-            except OSError as error:
-                raise filesystem_error(pattern, error) from None
-            if not matched:
-                raise InputError(f"{pattern}: no such file")
-            for m in sorted(matched, key=lambda m: str(m.path)):
-                files.setdefault(m.path, FileInfo(m.path, m.size_in_bytes))
+            for info in _expand_remote(pattern):
+                files.setdefault(info.path, info)
     return list(files.values())
 
 
-def _web_size(path: str) -> int:
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+def _expand_remote(pattern: str) -> list[FileInfo]:
+    store = store_of(pattern)
     try:
-        return web_size(path)
-    except (OSError, ValueError) as error:
-        raise filesystem_error(path, error) from None
+        with contextlib.suppress(FileNotFoundError):
+            return [FileInfo(pattern, store.size(pattern))]
+        wildcard = _WILDCARD.search(pattern)
+        fits = _remote_pattern(pattern)
+        found = store.listing(pattern[: wildcard.start()]) if wildcard else ()
+        matched = [FileInfo(path, size) for path, size in found if fits.fullmatch(path) and not path.endswith("/")]
+    except OSError as error:
+        raise file_error(pattern, error) from None
+    if not matched:
+        raise InputError(f"{pattern}: no such file")
+    return matched
+
+
+def _remote_pattern(pattern: str) -> "re.Pattern[str]":
+    """A pattern of addresses: ``*`` within a name, ``**`` across them, ``?`` and ``[…]`` one character."""
+    parts = re.split(r"(\*\*|\*|\?|\[[^\]/]+\])", pattern)
+    forms = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
+    return re.compile("".join(
+        forms.get(part) or (f"[{part[1:-1].replace('!', '^', 1) if part[1] == '!' else part[1:-1]}]"
+                            if part.startswith("[") and part.endswith("]") else re.escape(part))
+        for part in parts
+    ))  # fmt: skip
 
 
 def _expand_local(pattern: str) -> list[FileInfo]:
@@ -186,18 +178,25 @@ def full_disk(path: str, error: Any) -> OSError:
     return OSError(error.errno, f"{path}: {error.strerror}; make room and give the same command again")
 
 
-def move(source: str, target: str) -> None:
-    """Rename a file, replacing what stands there."""
-    if is_local(target):
+def move_all(pairs: Sequence[tuple[str, str]]) -> None:
+    """Give files their names, (source, target) each, replacing what stands there.
+
+    In a store a file is copied, many at once, and its source stays: what holds the sources goes as a whole.
+    """
+    near = [pair for pair in pairs if is_local(pair[1])]
+    for source, target in near:
         os.replace(source, target)
-        return
-    if exists(target):
-        filesystems().delete([target])
-    filesystems().rename([source], [target])
+    at_once(lambda pair: store_of(pair[1]).copy(*pair), [pair for pair in pairs if not is_local(pair[1])])
 
 
 def exists(path: str) -> bool:
-    return os.path.exists(path) if is_local(path) else bool(filesystems().exists(path))
+    if is_local(path):
+        return os.path.exists(path)
+    try:
+        store_of(path).size(path)
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def is_folder(path: str) -> bool:
@@ -205,13 +204,17 @@ def is_folder(path: str) -> bool:
     return is_local(path) and os.path.isdir(path)
 
 
-def delete_file(path: str) -> None:
-    """Delete a file, if it is there."""
-    if is_local(path):
-        with contextlib.suppress(FileNotFoundError):
-            os.remove(path)
-    elif exists(path):
-        filesystems().delete([path])
+def delete_files(paths: Iterable[str]) -> None:
+    """Delete files, those that are there."""
+    far: dict[str, list[str]] = {}
+    for path in paths:
+        if is_local(path):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(path)
+        else:
+            far.setdefault(path.partition("://")[0], []).append(path)
+    for some in far.values():
+        store_of(some[0]).delete(some)
 
 
 def make_folder(path: str) -> None:
@@ -226,23 +229,32 @@ def make_folder(path: str) -> None:
 
 
 def delete_folder(path: str) -> None:
-    """Delete a folder with all that is in it, if it is there."""
+    """Delete a folder with all that is in it, if it is there; OSError if something of it stays."""
     if is_local(path):
         if os.path.islink(path):  # what it leads to is not ours
             os.remove(path)
-        shutil.rmtree(path, ignore_errors=True)
+        elif os.path.isdir(path):
+            shutil.rmtree(path)
         return
-    with contextlib.suppress(OSError):
-        filesystems().delete([path])
+    store = store_of(path)
+    store.delete([name for name, _ in store.listing(f"{path.rstrip('/')}/")])
+
+
+def file_sizes(folder: str) -> Mapping[str, int]:
+    """Name to size of the files directly in a folder, by name; none if there is no folder."""
+    if is_local(folder):
+        if not os.path.isdir(folder):
+            return {}
+        with os.scandir(folder) as found:
+            return dict(sorted((one.name, one.stat().st_size) for one in found if one.is_file()))
+    prefix = f"{folder.rstrip('/')}/"
+    listed = store_of(folder).listing(prefix, deep=False)
+    return dict(sorted((path[len(prefix) :], size) for path, size in listed if not path.endswith("/")))
 
 
 def list_folder(path: str, pattern: str = "*") -> list[str]:
     """Names of the files directly in a folder that fit a pattern, sorted; [] if there is no folder."""
-    if is_local(path):
-        names = [name for name in os.listdir(path) if os.path.isfile(join(path, name))] if os.path.isdir(path) else []
-    else:
-        names = [basename(m.path) for m in filesystems().match([join(path, "*")])[0].metadata_list]
-    return sorted(name for name in names if fnmatch.fnmatch(name, pattern))
+    return [name for name in file_sizes(path) if fnmatch.fnmatch(name, pattern)]
 
 
 def changed_at(path: str) -> int | None:
@@ -251,7 +263,12 @@ def changed_at(path: str) -> int | None:
 
 
 def file_size(path: str) -> int:
-    return os.path.getsize(path) if is_local(path) else filesystems().match([path])[0].metadata_list[0].size_in_bytes
+    return os.path.getsize(path) if is_local(path) else store_of(path).size(path)
+
+
+def has_parts(path: str) -> bool:
+    """Whether a file can be read from any place at the cost of what is read alone."""
+    return not path.startswith(HTTP) or serves_ranges(path)
 
 
 def absolute(path: str, base: Path) -> str:

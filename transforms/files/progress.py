@@ -1,17 +1,15 @@
 """Work done (bytes read), reported by any process of a run and watched by one."""
 
-import atexit
 import contextlib
 import os
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
+
+from kiltetl.transforms.files.scratch import scratch_folder
 
 _PROGRESS = "KILTETL_PROGRESS"  # names a file that grows by a byte for each _STEP of work, by any process
 _STEP = 1 << 16
 _pending = 0
-_progress_folder = ""  # where this process made that file
 
 
 def advance(amount: int) -> None:
@@ -27,36 +25,41 @@ def advance(amount: int) -> None:
 
 
 @contextlib.contextmanager
-def watched(report: Callable[[int], None]) -> Iterator[None]:
-    """While the block runs, ``report`` is told a few times a second of the work done since."""
-    global _progress_folder
-    path = os.environ.get(_PROGRESS)
-    if not path or not os.path.exists(path):
-        folder = _progress_folder = tempfile.mkdtemp(prefix="kiltetl-")
-        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+def watchable() -> Iterator[None]:
+    """While the block runs, processes that it starts can report to ``watched``."""
+    if os.environ.get(_PROGRESS):
+        yield
+        return
+    with scratch_folder() as folder:
         path = os.environ[_PROGRESS] = os.path.join(folder, "progress")
         with open(path, "wb"):
             pass
-    told = os.path.getsize(path)
-    ended = threading.Event()
-
-    def watch() -> None:
-        nonlocal told
-        while not ended.wait(0.2):
-            with contextlib.suppress(FileNotFoundError):
-                now = os.path.getsize(path)
-                report((now - told) * _STEP)
-                told = now
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield
-    except BaseException as error:
-        if not isinstance(error, Exception) and _progress_folder == os.path.dirname(path):
-            shutil.rmtree(_progress_folder, ignore_errors=True)  # the process may end without its last rites
+        try:
+            yield
+        finally:
             os.environ.pop(_PROGRESS, None)
-        raise
-    finally:
-        ended.set()
-        thread.join()
+
+
+@contextlib.contextmanager
+def watched(report: Callable[[int], None]) -> Iterator[None]:
+    """While the block runs, ``report`` is told a few times a second of the work done since."""
+    with watchable():
+        path = os.environ[_PROGRESS]
+        told = os.path.getsize(path)
+        ended = threading.Event()
+
+        def watch() -> None:
+            nonlocal told
+            while not ended.wait(0.2):
+                with contextlib.suppress(FileNotFoundError):
+                    now = os.path.getsize(path)
+                    report((now - told) * _STEP)
+                    told = now
+
+        thread = threading.Thread(target=watch, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from kiltetl.schemas.arrow import schema_of, table_of
 from kiltetl.schemas.errors import InputError
+from kiltetl.schemas.manifests import Written
 from kiltetl.transforms.files.rows import Record
 from kiltetl.transforms.files.streams import open_binary, replacing
 
@@ -47,15 +48,18 @@ class ShardWriter(Generic[Record]):
         self._compression["use_dictionary"] = not temporary
         self._rows: list[Record] = []
         self._weight = 0
+        self._footer: list[pq.FileMetaData] = []
         self.count = 0
 
     def __enter__(self) -> "ShardWriter[Record]":
         cls: type = self._cls
         with contextlib.ExitStack() as stack:
-            stream = stack.enter_context(replacing(self._path))
+            self._stream = stack.enter_context(replacing(self._path))
             schema = schema_of(cls)
             schema = schema.with_metadata({**(schema.metadata or {}), **self._metadata})
-            self._writer = stack.enter_context(pq.ParquetWriter(stream, schema, **self._compression))
+            self._writer = stack.enter_context(
+                pq.ParquetWriter(self._stream, schema, metadata_collector=self._footer, **self._compression)
+            )
             self._stack = stack.pop_all()
         return self
 
@@ -67,6 +71,11 @@ class ShardWriter(Generic[Record]):
                 self._stack.__exit__(*sys.exc_info())
                 raise
         return self._stack.__exit__(*error)
+
+    @property
+    def written(self) -> Written:
+        """What is known of the finished file; the rows are its footer's."""
+        return self._stream.written(self._footer[0].num_rows)
 
     def write(self, record: Record) -> None:
         self._rows.append(record)
@@ -82,10 +91,11 @@ class ShardWriter(Generic[Record]):
             self._rows, self._weight = [], 0
 
 
-def write_arrow(path: str, table: pa.Table) -> None:
+def write_arrow(path: str, table: pa.Table) -> Written:
     """A table as one Arrow IPC file that can be memory-mapped."""
     with replacing(path) as stream, pa.ipc.new_file(stream, table.schema) as writer:
         writer.write_table(table)
+    return stream.written(table.num_rows)
 
 
 def map_arrow(path: str) -> pa.Table:

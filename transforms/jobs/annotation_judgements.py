@@ -8,6 +8,7 @@ from typing import Any
 
 from kiltetl.schemas.arrow import records_of
 from kiltetl.schemas.errors import InputError, RunFailed
+from kiltetl.schemas.manifests import Written
 from kiltetl.schemas.reasons import (
     ANNOTATOR_LEFT_OUT,
     JUDGED_TWICE,
@@ -37,7 +38,7 @@ from kiltetl.transforms.files.shards import ShardWriter, read_table, shard_name
 from kiltetl.transforms.files.streams import write_text
 from kiltetl.transforms.jobs.annotation_candidates import detail_of, no_row
 from kiltetl.transforms.jobs.reader import KnowledgeSource, TaskTable, manifest_name
-from kiltetl.transforms.jobs.staging import Staging, audit, entries
+from kiltetl.transforms.jobs.staging import Staging, audit, file_entries
 
 REPORT = "annotations.json"
 _JUDGEMENT_ROW = (
@@ -167,6 +168,8 @@ def apply_judgements(job: ApplyJob, texts: Mapping[Passage, PassageText]) -> dic
     Raises:
         RunFailed: a count does not add up, or too many judgements are malformed.
     """
+    if (published := job.staging.finish()) is not None:
+        return dict(published[-1])
     judgements = read_judgements(job.judgements)
     counts = judgements.counts
     failed = counts[MALFORMED_RECORD] + counts[JUDGED_TWICE]
@@ -201,7 +204,7 @@ def apply_judgements(job: ApplyJob, texts: Mapping[Passage, PassageText]) -> dic
         (one.question, one.passage, one.annotator): name
         for one, name in zip(judgements.found, judgements.names, strict=True)
     }
-    written, files, stale = [], dict[str, str](), list[str]()
+    written, files, stale = [], dict[str, tuple[str, Written]](), list[str]()
     for number, table in enumerate(job.tables):
         stale += _standing(job, table)
         mine = [one for one in judgements.found if tables[one.question] == table.name]
@@ -211,11 +214,12 @@ def apply_judgements(job: ApplyJob, texts: Mapping[Passage, PassageText]) -> dic
         for name, detail in done["strays"]:
             judgements.refuse(name, SPAN_NOT_IN_PASSAGE, detail)
         written.append(done["manifest"])
-        files |= _placed(table)
+        staged = job.staging.mark("table", number).files
+        files |= {name: (path, staged[name]) for name, path in _placed(table).items()}
     with ShardWriter(job.staging.path(_REJECTS), Reject) as rejects:
         for reject in judgements.rejects:
             rejects.write(reject)
-    files[_REJECTS] = f"rejects/annotations/{shard_name('judgements', 0, 1)}"
+    files[_REJECTS] = (f"rejects/annotations/{shard_name('judgements', 0, 1)}", rejects.written)
     report = {
         **job.facts,
         "kind": "annotations",
@@ -281,10 +285,10 @@ def _annotate_table(
     flags: list[dict[str, Any]] = []
     placed = list(_placed(table).items())
     signature = (table.manifest.get("parameters") or {}).get("signature")
-    files: list[dict[str, Any]] = []
+    written: dict[str, Written] = {}
     (reject_staged, reject_path), (flags_staged, flags_path) = placed[-2:]
     with ShardWriter(job.staging.path(reject_staged), Reject) as rejects:
-        for shard, (staged, path) in zip(table.shards, placed, strict=False):
+        for shard, (staged, _) in zip(table.shards, placed, strict=False):
             metadata = {"signature": signature} if signature else None
             with ShardWriter(job.staging.path(staged), Task, metadata=metadata) as tasks:
                 for task in records_of(Task, read_table(shard.path)):
@@ -305,8 +309,11 @@ def _annotate_table(
                         campaign["rouge_compared" if found.rouge is not None else "rouge_without_text"] += 1
                         if is_flagged(found):
                             flags.append({"id": task.id, "rouge_l": found.rouge, "passages": _passages(found)})
-            files += entries([(path.rpartition("/")[2], job.staging.path(staged), tasks.count)])
-    write_text(job.staging.path(flags_staged), "".join(json.dumps(flag, ensure_ascii=False) + "\n" for flag in flags))
+            written[staged] = tasks.written
+    files = file_entries((basename(path), written[staged]) for staged, path in placed[:-2])
+    written[reject_staged] = rejects.written
+    lines = "".join(json.dumps(flag, ensure_ascii=False) + "\n" for flag in flags)
+    written[flags_staged] = write_text(job.staging.path(flags_staged), lines)
     counts["rejects"] = rejects.count
     checks = [
         (f"{table.name}: questions read = written + left out", counts["read"], counts["written"] + reasons.total()),
@@ -343,7 +350,7 @@ def _annotate_table(
             },
         },
         "files": files,
-        "reject_files": entries([(reject_path.rpartition("/")[2], job.staging.path(reject_staged), rejects.count)]),
+        "reject_files": file_entries([(basename(reject_path), rejects.written)]),
         "flags": flags_path.rpartition("/")[2],
     }
     summary = {
@@ -354,7 +361,7 @@ def _annotate_table(
             for one in strays
         ],
     }  # fmt: skip
-    job.staging.leave("table", number, summary, [staged for staged, _ in placed])
+    job.staging.leave("table", number, summary, written)
     return summary
 
 

@@ -8,11 +8,13 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow.compute as pc
 
 from kiltetl.schemas.arrow import record_of
+from kiltetl.schemas.manifests import Written
 from kiltetl.schemas.reasons import MALFORMED_RECORD
 from kiltetl.schemas.records import Anchor, Reject, Task
 from kiltetl.transforms.datasets.hashing import stable_share
@@ -27,14 +29,16 @@ from kiltetl.transforms.entity_links import (
     split_of_page,
 )
 from kiltetl.transforms.files.paths import (
+    basename,
     file_size,
     join,
     list_folder,
 )
 from kiltetl.transforms.files.progress import advance
-from kiltetl.transforms.files.shards import ShardWriter, footer_rows, parquet_file, shard_name
+from kiltetl.transforms.files.shards import ShardWriter, parquet_file, shard_name
+from kiltetl.transforms.files.stores import at_once
 from kiltetl.transforms.jobs.reader import KnowledgeSource, manifest_name
-from kiltetl.transforms.jobs.staging import Staging, audit, entries
+from kiltetl.transforms.jobs.staging import Staging, audit, file_entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +114,8 @@ def link_shard(job: AnchorJob, part: int) -> dict[str, int]:
                     continue
                 tables[split].write(task)
                 counts[f"written:{split}"] += 1
-    job.staging.leave("part", part, dict(counts), [_staged(table, part) for table in TABLES])
+    files = {_staged(s, part): tables[s].written for s in SPLITS} | {_staged("rejects", part): rejects.written}
+    job.staging.leave("part", part, dict(counts), files)
     advance(file_size(source))
     return dict(counts)
 
@@ -125,16 +130,27 @@ def publish(job: AnchorJob) -> list[dict[str, Any]]:
     Raises:
         RunFailed: a count does not add up.
     """
+    if (done := job.staging.finish()) is not None:
+        return done
     parts = range(job.source.shards)
     counts: Counter[str] = Counter()
-    for part in parts:
-        counts.update(job.staging.summary("part", part))
-    reject_files = _files(job, "rejects")
+    staged: dict[str, Written] = {}
+    for mark in at_once(partial(job.staging.mark, "part"), parts):
+        counts.update(mark.summary)
+        staged |= mark.files
+    placed = {
+        table: {(name := _staged(table, part)): (job.shard(table, part), staged[name]) for part in parts}
+        for table in TABLES
+    }
+    entries = {
+        table: file_entries((basename(path), one) for path, one in files.values()) for table, files in placed.items()
+    }
+    reject_files = entries["rejects"]
     malformed = sum(counts[f"{MALFORMED_RECORD}:{split}"] for split in SPLITS)
     checks = [("rows of rejects", malformed, sum(file["rows"] for file in reject_files))]
     manifests = {}
     for split in SPLITS:
-        files = _files(job, split)
+        files = entries[split]
         written, read = counts[f"written:{split}"], counts[f"read:{split}"]
         skipped = {reason: n for reason in (RED_LINK, NOT_SAMPLED) if (n := counts[f"{reason}:{split}"])}
         failed = counts[f"{MALFORMED_RECORD}:{split}"]
@@ -156,13 +172,7 @@ def publish(job: AnchorJob) -> list[dict[str, Any]]:
             "reject_files": reject_files,
         }
     audit(f"{NAME} do not add up", checks)
-    placed = {_staged(table, part): job.shard(table, part) for table in TABLES for part in parts}
     stale = [f"{folder}/{name}" for table in TABLES for folder in (job.shard(table, 0).rpartition("/")[0],)
              for name in list_folder(join(job.output, *folder.split("/")), f"{table}-*.parquet")]  # fmt: skip
-    job.staging.publish(placed, manifests, stale)
+    job.staging.publish({name: to for files in placed.values() for name, to in files.items()}, manifests, stale)
     return list(manifests.values())
-
-
-def _files(job: AnchorJob, table: str) -> list[dict[str, Any]]:
-    staged = [(job.shard(table, part), job.staged(table, part)) for part in range(job.source.shards)]
-    return entries([(shard.rpartition("/")[2], path, footer_rows(path)) for shard, path in staged])

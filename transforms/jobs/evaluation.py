@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import pyarrow.parquet as pq
@@ -20,6 +21,7 @@ from kiltetl.transforms.files.paths import FileInfo, exists, file_size, join, li
 from kiltetl.transforms.files.progress import advance
 from kiltetl.transforms.files.rows import BadRow, read_rows
 from kiltetl.transforms.files.shards import ShardWriter, parquet_file, read_table
+from kiltetl.transforms.files.stores import at_once
 from kiltetl.transforms.files.streams import open_binary, replacing, write_text
 from kiltetl.transforms.jobs.staging import Staging
 from kiltetl.transforms.metrics.scorer import (
@@ -206,22 +208,24 @@ def publish(job: EvaluationJob, systems: Sequence[System]) -> dict[str, Any]:
         return summary
     json.dumps(summary, allow_nan=False)  # NaN is no JSON: better no result than one that cannot be read
     staging = job.staging
+    rows = 0
     with (
         replacing(staging.path(PER_EXAMPLE)) as stream,
         pq.ParquetWriter(stream, job.scorer.schema(), **_COMPRESSION) as writer,
     ):
         for table in job.scorer.tables(first):
             writer.write_table(table)
-    files = {PER_EXAMPLE: PER_EXAMPLE, PAGE: PAGE}
+            rows += table.num_rows
+    files = {PER_EXAMPLE: (PER_EXAMPLE, stream.written(rows))}
     pictures = DISPLAYS[job.scorer.benchmark].pictures(first, summary)
     try:
         for name, image in as_png(pictures).items():
             with replacing(staging.path(name)) as stream:
                 stream.write(image)
-            files[name] = f"{PICTURES}/{name}"
+            files[name] = (f"{PICTURES}/{name}", stream.written())
     except ImportError:
         summary["pictures"] = "in report.html only; PNG files need: pip install matplotlib"
-    write_text(staging.path(PAGE), render(summary, pictures))
+    files[PAGE] = (PAGE, write_text(staging.path(PAGE), render(summary, pictures)))
     staging.publish(files, {METRICS: summary}, _pictures_in(job.output))
     return summary
 
@@ -318,7 +322,6 @@ def write_bucket(job: EvaluationJob, bucket: int, scored: Iterable[Scored]) -> N
     notes: dict[str, Counter[str]] = {}
     problems: dict[str, list[tuple[int, str]]] = {}
     counts: Counter[str] = Counter()
-    files: list[str] = []
     writers: dict[str, tuple[ShardWriter[Any], ShardWriter[Position]]] = {}
     with ExitStack() as stack:
         for one in scored:
@@ -337,10 +340,14 @@ def write_bucket(job: EvaluationJob, bucket: int, scored: Iterable[Scored]) -> N
                     stack.enter_context(ShardWriter(scores, job.scorer.score)),
                     stack.enter_context(ShardWriter(order, Position)),
                 )
-                files += names
             writers[place][0].write(one.score)
             writers[place][1].write(Position(one.position))
     summary = {"notes": {k: dict(v) for k, v in notes.items()}, "problems": problems, "counts": dict(counts)}
+    files = {
+        name: writer.written
+        for place, both in writers.items()
+        for name, writer in zip(_shards(place, bucket), both, strict=True)
+    }
     job.staging.leave(_STEP, bucket, summary, files)
 
 
@@ -356,7 +363,7 @@ def _shards(place: str, bucket: int) -> tuple[str, str]:
 def gather(job: EvaluationJob, buckets: Iterable[int]) -> list[System]:
     """The systems' scores out of the shards, as ``evaluate_here`` gives them, with the same errors."""
     numbers = sorted(buckets)
-    said = [job.staging.summary(_STEP, number) for number in numbers]
+    said = at_once(partial(job.staging.summary, _STEP), numbers)
     systems: list[System] = []
     for number, sources in enumerate(job.systems):
         parts = {}

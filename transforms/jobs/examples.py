@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from kiltetl.schemas.arrow import misfit, record_of
 from kiltetl.schemas.errors import InputError, MalformedRow
+from kiltetl.schemas.manifests import Written
 from kiltetl.schemas.reasons import MALFORMED_RECORD, OTHER_SPLIT
 from kiltetl.schemas.records import Example, SourcePage
 from kiltetl.transforms.datasets.hashing import stable_share
@@ -194,8 +195,10 @@ def bucket_count(sources: Sequence[FileInfo]) -> int:
     return max(1, -(-sum(info.size for info in sources) // BUCKET_BYTES))
 
 
-def deal_out(dataset: Dataset, path: str, pieces: Sequence[str]) -> tuple[Counter[str], list[tuple[int, Refused]]]:
-    """Write a file's examples, each to the piece that its key falls to; counts, and malformed rows."""
+def deal_out(
+    dataset: Dataset, path: str, pieces: Sequence[str]
+) -> tuple[Counter[str], list[tuple[int, Refused]], list[Written]]:
+    """Write a file's examples, each to the piece that its key falls to; counts, malformed rows, and the pieces."""
     assert dataset.merge is not None
     counts: Counter[str] = Counter()
     refused: list[tuple[int, Refused]] = []
@@ -214,7 +217,7 @@ def deal_out(dataset: Dataset, path: str, pieces: Sequence[str]) -> tuple[Counte
                 line = json.dumps([key, asdict(example)], ensure_ascii=False, separators=(",", ":"))
                 streams[int(stable_share(key) * len(streams))].write(line.encode() + b"\n")
                 counts["dealt"] += 1
-    return counts, refused
+    return counts, refused, [stream.written() for stream in streams]
 
 
 def merged(dataset: Dataset, pieces: Sequence[str]) -> Iterator[tuple[int, Read]]:

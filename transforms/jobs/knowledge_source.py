@@ -12,13 +12,14 @@ import gc
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any
 from urllib.parse import quote
 
 from kiltetl.schemas.arrow import records_of
 from kiltetl.schemas.errors import DumpError, InputError, RunFailed
-from kiltetl.schemas.manifests import INDEX, MANIFEST, TABLES
+from kiltetl.schemas.manifests import INDEX, MANIFEST, TABLES, Written
 from kiltetl.schemas.reasons import (
     DUPLICATE_PAGE,
     LOSSES,
@@ -46,13 +47,13 @@ from kiltetl.transforms.files.checksums import digests, published_digest
 from kiltetl.transforms.files.paths import (
     FileInfo,
     basename,
+    has_parts,
     join,
     list_folder,
 )
 from kiltetl.transforms.files.progress import advance
 from kiltetl.transforms.files.shards import (
     ShardWriter,
-    footer_rows,
     have_rows,
     is_arrow,
     parquet_file,
@@ -60,9 +61,10 @@ from kiltetl.transforms.files.shards import (
     shard_name,
     write_arrow,
 )
+from kiltetl.transforms.files.stores import at_once
 from kiltetl.transforms.files.streams import CountingStream, open_binary
 from kiltetl.transforms.jobs.reader import located, read_dump_header
-from kiltetl.transforms.jobs.staging import Staging, audit, entries
+from kiltetl.transforms.jobs.staging import Staging, audit, file_entries
 from kiltetl.transforms.wiki.dump import Header, MalformedPage, pages, redirect_fragment
 from kiltetl.transforms.wiki.ranges import decompressed, is_splittable, range_chunks
 from kiltetl.transforms.wiki.redirects import Located, TitleIndex, resolve_titles, title_hash
@@ -119,6 +121,10 @@ def _staged(table: str, part: int) -> str:
     return f"{table}-{part:05d}.parquet"
 
 
+def _staged_files(written: Mapping[str, Written], part: int) -> dict[str, Written]:
+    return {_staged(table, part): one for table, one in written.items()}
+
+
 def plan_parts(files: Sequence[FileInfo], part_bytes: int, limit_pages: int | None = None) -> list[Part]:
     """Cut a dump into parts of about ``part_bytes`` of the files' own bytes.
 
@@ -130,7 +136,7 @@ def plan_parts(files: Sequence[FileInfo], part_bytes: int, limit_pages: int | No
         header, rooted = read_dump_header(info.path)
         with open_binary(info.path) as stream:
             try:
-                splits = is_splittable(stream) and rooted
+                splits = rooted and has_parts(info.path) and is_splittable(stream)
             except DumpError as error:
                 raise InputError(located(info.path, error)) from None
         if limit_pages is not None:
@@ -244,8 +250,8 @@ def scan_part(job: KnowledgeSourceJob, part: Part) -> dict[str, Any]:
                 else:
                     counts[REDIRECT] += 1
     counts["titles"] = titles.count
-    files = [_staged(table, part.number) for table in ("scan", "articles", "page-rejects")]
-    job.staging.leave("scan", part.number, dict(counts), files)
+    files = {"scan": titles.written, "articles": articles.written, "page-rejects": rejects.written}
+    job.staging.leave("scan", part.number, dict(counts), _staged_files(files, part.number))
     return dict(counts)
 
 
@@ -267,17 +273,18 @@ def resolve(job: KnowledgeSourceJob) -> dict[str, Any]:
         return done
     scans = (read_table(job.staged("scan", part.number)) for part in job.parts)
     resolution = resolve_titles(scans, job.parts[0].header.site)
-    written, files = 0, [INDEX]
+    written, files = 0, dict[str, Written]()
     for part in job.parts:
         with ShardWriter(job.staged("titles", part.number), TitleRow) as shard:
             for row in resolution.title_rows(part.number):
                 shard.write(row)
         written += shard.count
+        files |= _staged_files({"titles": shard.written}, part.number)
         with ShardWriter(job.staged("title-rejects", part.number), Reject) as rejects:
             for reject in resolution.rejects(part.number):
                 rejects.write(reject)
-        files += [_staged("titles", part.number), _staged("title-rejects", part.number)]
-    write_arrow(job.staging.path(INDEX), resolution.index)
+        files |= _staged_files({"title-rejects": rejects.written}, part.number)
+    files[INDEX] = write_arrow(job.staging.path(INDEX), resolution.index)
     summary = {
         "counts": dict(resolution.counts),
         "titles": written,
@@ -347,8 +354,8 @@ def parse_part(
     counts["pages"] = page_rows.count
     counts["rejects"] = rejects.count
     summary = {"counts": dict(counts), "unknown_templates": dict(unknown.most_common(_TEMPLATES_KEPT))}
-    files = [_staged(table, part.number) for table in ("paragraphs", "pages", "rejects")]
-    job.staging.leave("parse", part.number, summary, files)
+    files = {"paragraphs": paragraphs.written, "pages": page_rows.written, "rejects": rejects.written}
+    job.staging.leave("parse", part.number, summary, _staged_files(files, part.number))
     return summary
 
 
@@ -429,11 +436,15 @@ def publish(job: KnowledgeSourceJob) -> dict[str, Any]:
         RunFailed: a count does not add up, or too large a share of the pages failed.
     """
     staging = job.staging
+    if (done := staging.finish()) is not None:
+        return dict(done[-1])
     numbers = [part.number for part in job.parts]
-    read = [staging.summary("input", number) for number in range(len(job.files))]
-    scans = [staging.summary("scan", number) for number in numbers]
-    resolved = staging.summary("resolve", 0)
-    parsed = [staging.summary("parse", number) for number in numbers]
+    read = at_once(partial(staging.summary, "input"), range(len(job.files)))
+    scans = at_once(partial(staging.summary, "scan"), numbers)
+    resolved, resolved_files = staging.mark("resolve", 0)
+    marks = at_once(partial(staging.mark, "parse"), numbers)
+    parsed = [mark.summary for mark in marks]
+    staged = {name: one for files in (resolved_files, *(mark.files for mark in marks)) for name, one in files.items()}
     counts: Counter[str] = Counter()
     unknown: Counter[str] = Counter()
     for summary in parsed:
@@ -446,7 +457,8 @@ def publish(job: KnowledgeSourceJob) -> dict[str, Any]:
             counts[reason] = titles[reason]
 
     shards = [(table, number) for table in TABLES for number in numbers]
-    files = entries([(job.shard(*one), job.staged(*one), footer_rows(job.staged(*one))) for one in shards])
+    placed = {_staged(*one): (job.shard(*one), staged[_staged(*one)]) for one in shards}
+    files = file_entries(placed.values())
     rows = Counter[str]()
     for (table, _), file in zip(shards, files, strict=True):
         rows[table] += file["rows"]
@@ -478,9 +490,10 @@ def publish(job: KnowledgeSourceJob) -> dict[str, Any]:
         "counters": dict(sorted(counts.items())),
         "unknown_templates": dict(sorted(unknown.most_common(100), key=lambda item: (-item[1], item[0]))),
         "files": files,
+        "index": file_entries([(INDEX, staged[INDEX])])[0],
     }
-    placed = {_staged(*one): job.shard(*one) for one in shards} | {INDEX: INDEX}
-    staging.publish(placed, {MANIFEST: manifest}, shards_in(staging.output))
+    index = {INDEX: (INDEX, staged[INDEX])}
+    staging.publish(placed | index, {MANIFEST: manifest}, shards_in(staging.output))
     return manifest
 
 

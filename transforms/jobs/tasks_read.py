@@ -22,12 +22,13 @@ def gather_file(job: TaskJob, number: int) -> None:
         advance(info.size)
         return
     pieces = [f"piece-{bucket:05d}-{number:05d}.jsonl" for bucket in range(job.parts)]
-    counts, refused = deal_out(job.dataset, info.path, [job.staged(piece) for piece in pieces])
+    counts, refused, dealt = deal_out(job.dataset, info.path, [job.staged(piece) for piece in pieces])
     rejected = f"gather-rejects-{number:05d}.parquet"
     with ShardWriter(job.staged(rejected), Reject) as rejects:
         for row, one in refused:
             rejects.write(Reject(job.stage, f"{basename(info.path)}:{row}", one.reason, one.detail))
-    job.staging.leave("gather", number, dict(counts), [*pieces, rejected])
+    files = dict(zip(pieces, dealt, strict=True)) | {rejected: rejects.written}
+    job.staging.leave("gather", number, dict(counts), files)
 
 
 def read_part(job: TaskJob, part: int) -> Iterator[tuple[int, Read]]:
@@ -86,7 +87,7 @@ def read_evidence(job: TaskJob, number: int, needed: frozenset[str]) -> Iterator
                 rejects.write(Reject(f"{job.stage}/evidence", name, pages.reason, pages.detail))
                 continue
             yield from ((page.key, page.sentences) for page in pages if page.key in needed)
-    job.staging.leave("evidence", number, {"read": rows, "malformed": rejects.count}, [rejected])
+    job.staging.leave("evidence", number, {"read": rows, "malformed": rejects.count}, {rejected: rejects.written})
 
 
 def example_ids(job: TaskJob, part: int) -> set[str]:

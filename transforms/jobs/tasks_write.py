@@ -3,12 +3,14 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from kiltetl.schemas.errors import InputError, RunFailed
+from kiltetl.schemas.manifests import Written
 from kiltetl.schemas.reasons import FAILURES
 from kiltetl.schemas.records import Evidence, Reject, Task
 from kiltetl.transforms.alignment.histogram import Quality, added
@@ -19,11 +21,12 @@ from kiltetl.transforms.files.paths import (
     join,
     list_folder,
 )
-from kiltetl.transforms.files.shards import ShardWriter, footer_rows, have_rows, read_table, shard_name
+from kiltetl.transforms.files.shards import ShardWriter, have_rows, read_table, shard_name
+from kiltetl.transforms.files.stores import at_once
 from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.examples import Refused
 from kiltetl.transforms.jobs.reader import manifest_name, manifest_path
-from kiltetl.transforms.jobs.staging import audit, entries
+from kiltetl.transforms.jobs.staging import audit, file_entries
 from kiltetl.transforms.jobs.tasks_borrowed import evidence_sets, with_sets
 from kiltetl.transforms.jobs.tasks_job import Found, Ref, TaskJob
 from kiltetl.transforms.jobs.tasks_read import example_ids, read_part
@@ -112,7 +115,7 @@ def assemble(part: int, job: TaskJob, found: Iterable[Found]) -> dict[str, Any]:
                 counts["evidence_sets"] += sum(output.provenance is not None for output in record.output)
     counts["written"], counts["rejects"] = tasks.count, rejects.count
     summary = {"counts": dict(counts), "bleu": quality.marker()}
-    job.staging.leave("part", part, summary, files)
+    job.staging.leave("part", part, summary, dict(zip(files, (tasks.written, rejects.written), strict=True)))
     return summary
 
 
@@ -150,7 +153,11 @@ def publish(job: TaskJob) -> dict[str, Any]:
         RunFailed: a count does not add up, an id occurs twice, or too many rows are malformed.
     """
     staging, name, split = job.staging, job.dataset.name, job.split
-    summaries = [staging.summary("part", part) for part in range(job.parts)]
+    if (done := staging.finish()) is not None:
+        return dict(done[-1])
+    marks = at_once(partial(staging.mark, "part"), range(job.parts))
+    staged = {name: one for mark in marks for name, one in mark.files.items()}
+    summaries = [mark.summary for mark in marks]
     counts = sum((Counter(summary["counts"]) for summary in summaries), Counter[str]())
     shards = [f"tasks-{part:05d}.parquet" for part in range(job.parts)]
     reject_shards = [f"rejects-{part:05d}.parquet" for part in range(job.parts)]
@@ -158,7 +165,9 @@ def publish(job: TaskJob) -> dict[str, Any]:
     merging = Counter[str]()
     if job.dataset.merge is not None:
         numbers = range(len(job.sources))
-        dealt = sum((Counter(staging.summary("gather", number)) for number in numbers), Counter[str]())
+        gathered = at_once(partial(staging.mark, "gather"), numbers)
+        staged |= {name: one for mark in gathered for name, one in mark.files.items()}
+        dealt = sum((Counter(mark.summary) for mark in gathered), Counter[str]())
         checks.append(("examples of all rows = examples merged", dealt["dealt"], counts["read"]))
         for counted in ("read", "used"):
             counts[counted] = dealt[counted]
@@ -169,11 +178,13 @@ def publish(job: TaskJob) -> dict[str, Any]:
         reject_shards += [f"gather-rejects-{number:05d}.parquet" for number in numbers]
     evidence = Counter[str]()
     for number in range(len(job.evidence)):
-        evidence += Counter(staging.summary("evidence", number))
+        mark = staging.mark("evidence", number)
+        evidence += Counter(mark.summary)
+        staged |= mark.files
         reject_shards.append(f"evidence-rejects-{number:05d}.parquet")
     skipped, failures, losses = (_by_reason(counts, kind) for kind in ("skipped", "rejected", "lost"))
     failed, lost = failures.total(), losses.total()
-    rows, reject_rows = ([footer_rows(job.staged(one)) for one in found] for found in (shards, reject_shards))
+    rows, reject_rows = ([staged[one]["rows"] for one in found] for found in (shards, reject_shards))
     checks += [
         ("rows read = used + skipped + malformed", counts["read"], counts["used"] + skipped.total() + failed),
         ("examples = written + rejected", counts["examples"], counts["written"] + lost),
@@ -188,8 +199,8 @@ def publish(job: TaskJob) -> dict[str, Any]:
         shown = ", ".join(f"{key} ({language})" for key, language in twice[:5])
         raise RunFailed(f"{job.stage}: ids occur more than once: {shown}{' …' if len(twice) > 5 else ''}")
 
-    table = _numbered(shards, rows, name, split)
-    rejected = _numbered(reject_shards, reject_rows, f"rejects/{name}", split)
+    table = _numbered(shards, staged, name, split)
+    rejected = _numbered(reject_shards, staged, f"rejects/{name}", split)
     manifest = {
         **job.facts,
         "counters": {name: counts[name] for name in _COUNTERS},
@@ -204,8 +215,8 @@ def publish(job: TaskJob) -> dict[str, Any]:
             if (found := _by_reason(counts, name))
         },
         "bleu": added([summary["bleu"] for summary in summaries]).summary(),
-        "files": _entries(job, table, dict(zip(shards, rows, strict=True))),
-        "reject_files": _entries(job, rejected, dict(zip(reject_shards, reject_rows, strict=True))),
+        "files": file_entries((basename(path), one) for path, one in table.values()),
+        "reject_files": file_entries((basename(path), one) for path, one in rejected.values()),
     }
     stale = [f"{folder}/{one}" for folder in (name, f"rejects/{name}")
              for one in list_folder(join(job.output, *folder.split("/")), f"{split}-*.parquet")]  # fmt: skip
@@ -213,14 +224,14 @@ def publish(job: TaskJob) -> dict[str, Any]:
     return manifest
 
 
-def _numbered(shards: Sequence[str], rows: Sequence[int], folder: str, split: str) -> dict[str, str]:
+def _numbered(
+    shards: Sequence[str], staged: Mapping[str, Written], folder: str, split: str
+) -> dict[str, tuple[str, Written]]:
     """Staged shards that hold rows to their final paths; one without rows stands for an empty table."""
-    kept = [shard for shard, count in zip(shards, rows, strict=True) if count] or [shards[0]]
-    return {shard: f"{folder}/{shard_name(split, number, len(kept))}" for number, shard in enumerate(kept)}
-
-
-def _entries(job: TaskJob, placed: Mapping[str, str], rows: Mapping[str, int]) -> list[dict[str, Any]]:
-    return entries([(path.rpartition("/")[2], job.staged(shard), rows[shard]) for shard, path in placed.items()])
+    kept = [shard for shard in shards if staged[shard]["rows"]] or [shards[0]]
+    return {
+        shard: (f"{folder}/{shard_name(split, number, len(kept))}", staged[shard]) for number, shard in enumerate(kept)
+    }
 
 
 def _check_failures(job: TaskJob, read: int, failed: int, evidence: Mapping[str, int], rejects: Sequence[str]) -> None:
