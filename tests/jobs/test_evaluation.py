@@ -7,6 +7,7 @@ import random
 import re
 import shutil
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from kiltetl.transforms.jobs import evaluation
 from kiltetl.transforms.jobs.evaluation import METRICS
 from kiltetl.transforms.metrics import mkqa
 from kiltetl.transforms.metrics.kilt_scorer import evaluate_kilt
+from kiltetl.transforms.metrics.scorer import MISSING
 from kiltetl.transforms.metrics.thresholds import BEST, PLAIN
 from tests.support.dying import die_at
 
@@ -230,6 +232,10 @@ def test_intervals_are_the_percentiles_of_the_samples(files: dict[str, str]) -> 
     right = np.array([1, 0, 0])  # of examples 1, 2 and 3
     drawn = [right[random.integers(0, 3, 3)].mean() for _ in range(40)]
     assert found == pytest.approx([*np.percentile(drawn, [2.5, 97.5])])
+    page = (Path(files["output"]) / "report.html").read_text()
+    assert page.count("Intervals: percentile bootstrap over examples.") == 1  # of the table that has some
+    assert run("kilt", *arguments(files), "--quiet") == 0
+    assert "Intervals:" not in (Path(files["output"]) / "report.html").read_text()
 
 
 def test_two_systems_are_compared(files: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -637,6 +643,24 @@ def test_mkqa_on_beam_gives_the_same_files(mkqa_files: dict[str, str], tmp_path:
         given = mkqa_files | {"output": str(tmp_path / name)}
         assert run("mkqa", *arguments(given), "--quiet", "--verbose", *strict, *beam) == 0
     _same_files(tmp_path / "here", tmp_path / "beam")
+
+
+def test_a_gold_file_of_one_name_holds_that_alone(files: dict[str, str]) -> None:
+    settings, console = parse_arguments(["kilt", *arguments(files)])
+    job = replace(plan(settings, console), names=("fever", "nq"))
+    info = job.gold[0].info
+    assert job.names_in(evaluation.Source("nq", info, 0)) == ("nq",)
+    assert job.names_in(evaluation.Source(None, info, 0)) == ("fever", "nq")
+
+
+def test_a_bucket_names_the_first_ids_that_have_a_problem(files: dict[str, str]) -> None:
+    settings, console = parse_arguments(["kilt", *arguments(files)])
+    job = plan(settings, console)
+    missing = [evaluation.Scored("nq", 0, problem=MISSING, id=str(place), position=place) for place in range(30)]
+    evaluation.write_bucket(job, 0, reversed(missing))
+    summary = job.staging.summary("bucket", 0)
+    assert summary["problems"] == {f"0-0:{MISSING}": [[place, str(place)] for place in range(20)]}
+    assert summary["counts"] == {f"0-0:{MISSING}": 30}
 
 
 def test_beam_names_many_missing_ids_as_the_process_does(

@@ -230,8 +230,11 @@ def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     files = [["part-0", "per_example.parquet", 5], ["part-9", "gone", 5]]
     decision = {"run": "one", "files": files, "stale": [], "manifests": []}
     Path(job.path(DECISION)).write_text(json.dumps(decision))
-    with pytest.raises(RunFailed, match=r"gone: its successor .*part-9 is gone; delete that folder"):
-        job.finish()
+    for content in (None, "four"):  # nothing, or something of another size
+        if content is not None:
+            (tmp_path / "gone").write_text(content)
+        with pytest.raises(RunFailed, match=r"gone: its successor .*part-9 is gone; delete that folder"):
+            job.finish()
 
 
 def test_a_folder_in_the_way_is_named_and_the_work_goes_on_without_it(tmp_path: Path) -> None:
@@ -303,6 +306,8 @@ def test_work_that_may_go_on_elsewhere(tmp_path: Path) -> None:
 
 def test_sums_that_differ() -> None:
     audit("it does not add up", [("a", 1, 1), ("b", 2, 2)])
+    with pytest.raises(RunFailed, match=r"^it does not add up: a: 2 against 1$"):
+        audit("it does not add up", [("a", 2, 1)])
     with pytest.raises(RunFailed, match=r"^it does not add up: b: 1,000 against 2,000$"):
         audit("it does not add up", [("a", 1, 1), ("b", 1000, 2000), ("c", 3, 4)])
 

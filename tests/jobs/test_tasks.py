@@ -24,13 +24,18 @@ from kiltetl.schemas.reasons import (
     SOURCE_PAGE_MISSING,
     SOURCE_SENTENCE_MISSING,
 )
-from kiltetl.schemas.records import Evidence, Example, ExampleOutput, Reject, Task
+from kiltetl.schemas.records import Evidence, Example, ExampleOutput, Provenance, Reject, Task
+from kiltetl.transforms.alignment.mapping import Unmapped
 from kiltetl.transforms.alignment.tokens import tokens
 from kiltetl.transforms.datasets import DATASETS
 from kiltetl.transforms.datasets.spec import Dataset
 from kiltetl.transforms.files.paths import FileInfo
 from kiltetl.transforms.jobs import examples
 from kiltetl.transforms.jobs import knowledge_source as stages
+from kiltetl.transforms.jobs.reader import open_knowledge_source
+from kiltetl.transforms.jobs.tasks_find import align_shard
+from kiltetl.transforms.jobs.tasks_job import Ref, Request
+from kiltetl.transforms.wiki.redirects import Located
 from tests.support.adapters import FOLDER, NOT_RELEASED, RENAMED
 from tests.support.miniwiki import Page, dump_xml
 from tests.support.sharing import Once, soak
@@ -172,6 +177,20 @@ def test_a_dev_split(tmp_path: Path, source: Path) -> None:
     assert manifest["bleu"]["count"] == 7
     assert manifest["bleu"]["exact"] == 4
     assert manifest["bleu"]["below_threshold"] == 2
+
+
+def test_a_disambiguation_page_is_the_evidence_where_its_text_says_so(source: Path) -> None:
+    ks = open_knowledge_source(source)
+    (page,) = (row["wikipedia_id"] for row in rows(source, "pages") if row["is_disambiguation"])
+    texts = {"mapped": "Plane may be:", "too little": "A plane flies by means of its wings, and may be old."}
+    asked = [
+        (Request(Ref(0, place, 0, 0), Evidence("Plane", text)), Located(page, "Plane", 0))
+        for place, text in enumerate(texts.values())
+    ]
+    mapped, lost = sorted(align_shard(ks, 0, asked, "sacrebleu"), key=lambda one: one.ref)
+    assert isinstance(mapped.finding, Provenance)
+    assert (mapped.bleu, mapped.finding.wikipedia_id, mapped.finding.start_paragraph_id) == (1.0, page, 1)
+    assert lost.finding == Unmapped(PAGE_IS_DISAMBIGUATION, f"best span scores {lost.bleu:.6g}")
 
 
 def no_meta() -> dict[str, None]:
