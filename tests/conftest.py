@@ -1,11 +1,12 @@
 """What all tests share."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.support.buckets import servers
 from tests.support.checkout import ROOT
 from tests.support.example_build import ExampleBuild
 from tests.support.sharing import Once
@@ -54,3 +55,10 @@ def example_build(once: Once) -> ExampleBuild:
 
     folder = once("example-build", make)
     return ExampleBuild(folder / "out", (folder / "printed.txt").read_text("utf-8"))
+
+
+@pytest.fixture(scope="session")
+def buckets() -> Iterator[dict[str, str]]:
+    """Scheme to the address of a bucket, s3 and gs, of servers on this machine."""
+    with servers() as found:
+        yield found

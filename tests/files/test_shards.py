@@ -1,28 +1,15 @@
 """Shards: the same bytes for the same rows, whole or not there; Arrow files; filesystems of others."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from apache_beam.io.filesystems import FileSystems
 
 from kiltetl.schemas.arrow import records_of, schema_of
 from kiltetl.schemas.errors import InputError, RecordError
 from kiltetl.schemas.records import PageRow, Paragraph, ParagraphRow, Reject, Task
-from kiltetl.transforms.files import paths, shards, streams
-from kiltetl.transforms.files.checksums import digests, published_digest
-from kiltetl.transforms.files.paths import (
-    FileInfo,
-    delete_file,
-    delete_folder,
-    exists,
-    expand,
-    file_size,
-    join,
-    list_folder,
-)
+from kiltetl.transforms.files import shards
 from kiltetl.transforms.files.shards import (
     ShardWriter,
     footer_rows,
@@ -31,11 +18,6 @@ from kiltetl.transforms.files.shards import (
     parquet_file,
     read_table,
     write_arrow,
-)
-from kiltetl.transforms.files.streams import (
-    local_copy,
-    replacing,
-    write_text,
 )
 
 
@@ -170,31 +152,3 @@ def test_arrow_files(tmp_path: Path) -> None:
     assert map_arrow(path).equals(table)
     write_arrow(path, table.slice(0, 0))
     assert map_arrow(path).num_rows == 0
-
-
-def test_other_filesystems_are_used_through_beam(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The branches for gs:// and s3://, on a folder that plays the bucket."""
-    for module in (paths, streams):
-        monkeypatch.setattr(module, "is_local", lambda path: False)
-    folder = str(tmp_path / "bucket")
-    FileSystems.mkdirs(folder)
-    path = join(folder, "x.parquet")
-    write(Path(path), 3)
-    write(Path(path), 4)
-    assert exists(path)
-    assert footer_rows(path) == 4
-    assert file_size(path) == os.path.getsize(path)
-    assert list_folder(folder, "*.parquet") == ["x.parquet"]
-    assert expand([join(folder, "*")]) == [FileInfo(path, os.path.getsize(path))]
-    write_text(join(folder, "SHA1SUMS"), f"{digests(path, ['sha1'])['sha1']}  x.parquet\n")
-    assert published_digest(path)
-    copy = local_copy(path, str(tmp_path / "copies"))
-    assert copy != path
-    assert Path(copy).read_bytes() == Path(path).read_bytes()
-    assert local_copy(path, str(tmp_path / "copies")) == copy
-    with pytest.raises(ZeroDivisionError), replacing(join(folder, "y")):
-        raise ZeroDivisionError
-    delete_file(path)
-    assert names(tmp_path / "bucket") == ["SHA1SUMS"]
-    delete_folder(folder)
-    assert not os.path.exists(folder)

@@ -220,8 +220,15 @@ class S3Store:
 
     def read(self, path: str, start: int, end: int) -> bytes:
         bucket, key = _key(path)
+        from botocore.exceptions import ClientError
+
         with self._errors(path):
-            answer = self._client.get_object(Bucket=bucket, Key=key, Range=f"bytes={start}-{end - 1}")
+            try:
+                answer = self._client.get_object(Bucket=bucket, Key=key, Range=f"bytes={start}-{end - 1}")
+            except ClientError as error:
+                if _code(error) == "InvalidRange":  # behind the end, as any byte of an empty file is
+                    return b""
+                raise
             return bytes(answer["Body"].read())
 
     def stream(self, path: str) -> BinaryIO:
@@ -338,11 +345,16 @@ class GcsStore:
                 yield f"gs://{bucket}/{blob.name}", int(blob.size)
 
     def read(self, path: str, start: int, end: int) -> bytes:
+        from google.api_core import exceptions
+
         with self._errors(path):
-            # stored bytes as they are: with gzip as its encoding an object would come unpacked
-            data = self._blob(path).download_as_bytes(
-                start=start, end=end - 1, raw_download=True, retry=self._retry, timeout=(5, 60), checksum=None
-            )
+            try:
+                # stored bytes as they are: with gzip as its encoding an object would come unpacked
+                data = self._blob(path).download_as_bytes(
+                    start=start, end=end - 1, raw_download=True, retry=self._retry, timeout=(5, 60), checksum=None
+                )
+            except exceptions.RequestRangeNotSatisfiable:  # behind the end, as any byte of an empty file is
+                return b""
         return bytes(data)
 
     def stream(self, path: str) -> BinaryIO:
@@ -443,14 +455,15 @@ class BeamStore:
             raise missing_extra(path) from None
 
     def size(self, path: str) -> int:
-        found = self._files.match([path])[0].metadata_list
-        if not found:
+        if not self._files.exists(path):
             raise FileNotFoundError(f"{path}: no such file")
-        return int(found[0].size_in_bytes)
+        return int(self._files.get_filesystem(path).metadata(path).size_in_bytes)
 
     def listing(self, prefix: str, deep: bool = True) -> Iterator[tuple[str, int]]:
-        found = self._files.match([f"{prefix}{'**' if deep else '*'}"])[0].metadata_list
-        yield from sorted((str(one.path), int(one.size_in_bytes)) for one in found)
+        found = self._files.get_filesystem(prefix)._list(prefix)  # its public way takes patterns, which names may hold
+        for path, size in sorted((str(one.path), int(one.size_in_bytes)) for one in found):
+            if path.startswith(prefix) and (deep or "/" not in path[len(prefix) :]):
+                yield path, size
 
     def read(self, path: str, start: int, end: int) -> bytes:
         with self._files.open(path, compression_type="uncompressed") as stream:
@@ -491,7 +504,7 @@ class BeamStore:
     def delete(self, paths: Sequence[str]) -> None:
         there = [path for path in paths if self._files.exists(path)]
         if there:
-            self._files.delete(there)
+            self._files.get_filesystem(there[0]).delete(there)
 
 
 _KINDS: Final[dict[str, Callable[[str], Store]]] = {"s3": S3Store, "gs": GcsStore}

@@ -120,7 +120,7 @@ class _WebFile:
         time.sleep(BACK_OFF * 2 ** (number - 1))
 
     def fetch(self, start: int, end: int) -> bytes:
-        """The bytes [start, end); what was cut off is asked for again from there, ``TRIES`` times without progress."""
+        """The bytes [start, end); what was cut off is asked for again from there, ``TRIES`` times in a row."""
         data = bytearray()
         number = 0
         while len(data) < end - start:
@@ -128,7 +128,7 @@ class _WebFile:
             try:
                 self._fetch_on(data, start, end)
             except _Broken as error:
-                number = 1 if len(data) > before else number + 1
+                number = 1 if len(data) - before >= _CHUNK else number + 1
                 self._wait(number, start + len(data), error)
         return bytes(data)
 
@@ -154,7 +154,7 @@ def _pieces(body: Any) -> Iterator[bytes]:
         try:
             piece = body.read1(_CHUNK)
         except Exception as error:  # of urllib3, http.client, ssl, socket
-            raise _Broken(_reason(error)) from None
+            raise _Broken("the server broke off" if "IncompleteRead" in repr(error) else _reason(error)) from None
         if not piece:
             return
         yield piece
