@@ -33,7 +33,8 @@ from kiltetl.transforms.files.paths import (
 from kiltetl.transforms.files.progress import watched
 from kiltetl.transforms.files.shards import shard_name
 from kiltetl.transforms.files.streams import read_json
-from kiltetl.transforms.jobs.knowledge_source import KnowledgeSourceJob, is_whole, plan_parts, shards_in
+from kiltetl.transforms.jobs.dump_parts import plan_parts
+from kiltetl.transforms.jobs.knowledge_source import KnowledgeSourceJob, is_whole, shards_in
 from kiltetl.transforms.jobs.staging import Staging, digest_of
 from kiltetl.transforms.wikitext import Options
 from kiltetl.transforms.wikitext.templates import compiled

@@ -47,7 +47,7 @@ FLOORS = {
     "pipelines": ("schemas", "transforms"),
 }  # fmt: skip
 PURE = tuple(FLOORS)[: tuple(FLOORS).index("transforms.files")]
-BEAM_USERS = ("transforms.beam", "pipelines", "transforms.files.paths")
+BEAM_USERS = ("transforms.beam", "pipelines", "transforms.files.store_beam")
 SHARED_PIPELINES = (
     "kiltetl.pipelines.arguments",
     "kiltetl.pipelines.console",
@@ -168,7 +168,7 @@ def test_beam_and_smart_open_have_their_places(module: str) -> None:
     own = module.removeprefix("kiltetl.")
     if not within(own, BEAM_USERS):
         assert not any(within(name, ("apache_beam",)) for name in imports(module))
-    if within(own, ("transforms.files.paths", "pipelines")):  # imported when it is needed, which a usage error is not
+    if within(own, ("transforms.files.store_beam", "pipelines")):  # Beam is imported when it is needed
         at_once = imported_at_once(module)
         assert not any(within(name, ("apache_beam", "kiltetl.transforms.beam")) for name in at_once)
     if not within(own, ("transforms.files",)):

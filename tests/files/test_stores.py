@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from kiltetl.schemas.errors import InputError, RunFailed
-from kiltetl.transforms.files import locks, stores
+from kiltetl.transforms.files import locks, store_gcs, stores
 from kiltetl.transforms.files.checksums import digests, published_digest
 from kiltetl.transforms.files.locks import locked
 from kiltetl.transforms.files.paths import (
@@ -347,7 +347,7 @@ def test_a_look_for_credentials_that_takes_too_long(
     import google.auth
 
     monkeypatch.delenv("STORAGE_EMULATOR_HOST")
-    monkeypatch.setattr(stores, "_CREDENTIALS_WAIT", 0.05)
+    monkeypatch.setattr(store_gcs, "_CREDENTIALS_WAIT", 0.05)
     ended = threading.Event()
 
     def default(**_: object) -> None:

@@ -21,7 +21,7 @@ from kiltetl.transforms.files.paths import FileInfo, expand, has_parts
 from kiltetl.transforms.files.ranged import FIRST, MOST, RangedStream
 from kiltetl.transforms.files.rows import BadRow, read_rows
 from kiltetl.transforms.files.streams import open_binary
-from kiltetl.transforms.jobs.knowledge_source import plan_parts
+from kiltetl.transforms.jobs.dump_parts import plan_parts
 from tests.support.miniwiki import Page, dump_xml, multistream
 
 DATA = random.Random(1).randbytes(1 << 21)

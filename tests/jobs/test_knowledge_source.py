@@ -39,6 +39,7 @@ from kiltetl.transforms.files.paths import expand
 from kiltetl.transforms.files.shards import map_arrow
 from kiltetl.transforms.jobs import knowledge_source as stages
 from kiltetl.transforms.jobs import staging
+from kiltetl.transforms.jobs.dump_parts import plan_parts
 from tests.support.checkout import ENVIRONMENT
 from tests.support.dying import DiedError, die_after_moving
 from tests.support.miniwiki import Page, dump_xml, multistream
@@ -333,12 +334,12 @@ def test_parts_are_cut_without_a_tiny_last_one(tmp_path: Path, size: int, starts
     dump = tmp_path / "d.xml"
     dump.write_bytes(dump_xml([Page("A", "x" * (size - bare))], namespaces=None))
     assert dump.stat().st_size == size
-    parts = stages.plan_parts(expand([str(dump)]), 1000)
+    parts = plan_parts(expand([str(dump)]), 1000)
     assert [(part.number, part.start, part.end) for part in parts] == [
         (number, start, end) for number, (start, end) in enumerate(zip(starts, [*starts[1:], size], strict=True))
     ]
     assert all(part.splits and part.limit is None for part in parts)
-    (head,) = stages.plan_parts(expand([str(dump)]), 1000, limit_pages=1)
+    (head,) = plan_parts(expand([str(dump)]), 1000, limit_pages=1)
     assert (head.start, head.end, head.splits, head.limit) == (0, size, False, 1)
 
 
@@ -346,7 +347,7 @@ def test_parts_of_several_files_are_numbered_through(tmp_path: Path) -> None:
     for name in ("a.xml", "b.xml"):
         (tmp_path / name).write_bytes(dump_xml([Page("A", "x" * 2000)], namespaces=None))
     (tmp_path / "c.xml.gz").write_bytes(gzip.compress(dump_xml([Page("A", "x" * 2000)], namespaces=None)))
-    parts = stages.plan_parts(expand([str(tmp_path / "*")]), 1300)
+    parts = plan_parts(expand([str(tmp_path / "*")]), 1300)
     assert [(part.number, Path(part.path).name, part.start, part.splits) for part in parts] == [
         (0, "a.xml", 0, True), (1, "a.xml", 1300, True), (2, "b.xml", 0, True), (3, "b.xml", 1300, True),
         (4, "c.xml.gz", 0, False),
@@ -367,7 +368,7 @@ def test_a_killed_run_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
         time.sleep(0.01)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    parts = len(stages.plan_parts(expand([str(dump)]), 1 << 18))
+    parts = len(plan_parts(expand([str(dump)]), 1 << 18))
     finished = sorted(left.glob("parse-*.json"))
     assert 2 <= len(finished) < parts
     for name in ("ks", "fresh"):

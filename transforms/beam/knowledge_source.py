@@ -10,9 +10,9 @@ from apache_beam.pvalue import AsIter, AsSingleton, PCollection
 from kiltetl.schemas.manifests import INDEX
 from kiltetl.transforms.files.scratch import machine_copy
 from kiltetl.transforms.files.shards import map_arrow
+from kiltetl.transforms.jobs.dump_parts import Part
 from kiltetl.transforms.jobs.knowledge_source import (
     KnowledgeSourceJob,
-    Part,
     hash_input,
     parse_part,
     publish,

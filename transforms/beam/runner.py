@@ -53,6 +53,7 @@ from apache_beam.transforms import environments
 from kiltetl.schemas.errors import DumpError, InputError, RunFailed
 from kiltetl.transforms.files.progress import watchable
 from kiltetl.transforms.files.scratch import scratch_folder
+from kiltetl.transforms.files.streams import write_text
 
 Item = TypeVar("Item")
 Draw = Callable[[beam.Pipeline], Any]
@@ -233,8 +234,7 @@ def _worker_processes() -> Iterator[str]:
 
     stack = contextlib.ExitStack()
     lifeline = os.path.join(stack.enter_context(scratch_folder()), "run")
-    with open(lifeline, "w"):
-        pass
+    write_text(lifeline, "")
     threading.excepthook = failed
     try:
         yield lifeline

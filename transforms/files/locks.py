@@ -12,7 +12,8 @@ from typing import IO, Any, Final
 
 from kiltetl.schemas.errors import InputError, RunFailed
 from kiltetl.transforms.files.paths import is_local, join
-from kiltetl.transforms.files.stores import Store, store_of
+from kiltetl.transforms.files.store import Store
+from kiltetl.transforms.files.stores import store_of
 
 BEAT: Final = 5.0  # seconds between two signs of life of a writer into a store
 DEAD: Final = 30.0  # seconds without one, after which its lock is taken over

@@ -18,7 +18,7 @@ from typing import Any
 from urllib.parse import quote
 
 from kiltetl.schemas.arrow import records_of
-from kiltetl.schemas.errors import DumpError, InputError, RunFailed
+from kiltetl.schemas.errors import RunFailed
 from kiltetl.schemas.manifests import INDEX, MANIFEST, TABLES, Written
 from kiltetl.schemas.reasons import (
     DUPLICATE_PAGE,
@@ -47,7 +47,6 @@ from kiltetl.transforms.files.checksums import digests, published_digest
 from kiltetl.transforms.files.paths import (
     FileInfo,
     basename,
-    has_parts,
     join,
     list_folder,
 )
@@ -62,11 +61,9 @@ from kiltetl.transforms.files.shards import (
     write_arrow,
 )
 from kiltetl.transforms.files.stores import at_once
-from kiltetl.transforms.files.streams import CountingStream, open_binary
-from kiltetl.transforms.jobs.reader import located, read_dump_header
+from kiltetl.transforms.jobs.dump_parts import Part, read_part
 from kiltetl.transforms.jobs.staging import Staging, audit, file_entries
-from kiltetl.transforms.wiki.dump import Header, MalformedPage, pages, redirect_fragment
-from kiltetl.transforms.wiki.ranges import decompressed, is_splittable, range_chunks
+from kiltetl.transforms.wiki.dump import MalformedPage, redirect_fragment
 from kiltetl.transforms.wiki.redirects import Located, TitleIndex, resolve_titles, title_hash
 from kiltetl.transforms.wiki.titles import normal_title
 from kiltetl.transforms.wikitext import Options, parse_page, remnants
@@ -74,20 +71,6 @@ from kiltetl.transforms.wikitext import Options, parse_page, remnants
 _SEEN_BEFORE = (MALFORMED_PAGE, OTHER_NAMESPACE, NOT_WIKITEXT, REDIRECT)  # by the first pass, counted by the second
 _PAGES_AT_ONCE = 64  # whose anchors are looked up together
 _TEMPLATES_KEPT = 1000  # unknown template names a part reports
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One byte range of one file. ``splits`` is false where the file is read whole, from its start."""
-
-    number: int
-    path: str
-    start: int
-    end: int
-    splits: bool
-    header: Header
-    rooted: bool
-    limit: int | None = None  # pages to read, None = all
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,54 +106,6 @@ def _staged(table: str, part: int) -> str:
 
 def _staged_files(written: Mapping[str, Written], part: int) -> dict[str, Written]:
     return {_staged(table, part): one for table, one in written.items()}
-
-
-def plan_parts(files: Sequence[FileInfo], part_bytes: int, limit_pages: int | None = None) -> list[Part]:
-    """Cut a dump into parts of about ``part_bytes`` of the files' own bytes.
-
-    Plain XML and multistream bz2 are cut; gz, xz and single-stream bz2 cannot be and are one part a
-    file. With ``limit_pages`` only the head of the first file is read, as one part.
-    """
-    parts: list[Part] = []
-    for info in files:
-        header, rooted = read_dump_header(info.path)
-        with open_binary(info.path) as stream:
-            try:
-                splits = rooted and has_parts(info.path) and is_splittable(stream)
-            except DumpError as error:
-                raise InputError(located(info.path, error)) from None
-        if limit_pages is not None:
-            return [Part(0, info.path, 0, info.size, False, header, rooted, limit_pages)]
-        starts = [0]
-        if splits:
-            starts = list(range(0, max(1, info.size - part_bytes // 2), part_bytes))  # no tiny last part
-        first = parts[0] if parts else None
-        if (
-            first
-            and "" not in (header.site.dbname, first.header.site.dbname)
-            and (header.site.dbname != first.header.site.dbname)
-        ):
-            raise InputError(
-                f"{info.path}: of the wiki {header.site.dbname}, but {first.path} is of {first.header.site.dbname}; "
-                "build one knowledge source for each"
-            )
-        for start, end in zip(starts, [*starts[1:], info.size], strict=True):
-            parts.append(Part(len(parts), info.path, start, end, splits, header, rooted))
-    return parts
-
-
-def read_part(part: Part) -> Iterator[RawPage | MalformedPage]:
-    """The pages of a part, in order; DumpError names the file that is cut off or damaged."""
-    with open_binary(part.path) as raw:
-        stream: Any = CountingStream(raw, advance)
-        if part.splits:
-            chunks = range_chunks(stream, part.start, part.end)
-        else:
-            chunks = ((True, chunk) for chunk in decompressed(stream))
-        try:
-            yield from islice(pages(chunks, part.header, part.rooted), part.limit)
-        except DumpError as error:
-            raise DumpError(located(part.path, error)) from None
 
 
 def hash_input(job: KnowledgeSourceJob, number: int) -> dict[str, Any]:
