@@ -109,7 +109,17 @@ def execute(settings: Settings, console: Console) -> list[dict[str, Any]] | None
 
 def _link(job: AnchorJob, settings: Settings, paths: Sequence[str], console: Console) -> list[dict[str, Any]] | None:
     locally = partial(run_locally, job, settings.workers, settings.beam, console)
-    if not launch(partial(build, job=job), job.staging, settings.beam, console, NAME, 1, paths, locally=locally):
+    if not launch(
+        partial(build, job=job),
+        job.staging,
+        settings.beam,
+        console,
+        NAME,
+        1,
+        paths,
+        reads=[job.source.folder],
+        locally=locally,
+    ):
         return None
     manifests = [read_json(path) for path in paths]
     if not any(manifest["counters"]["written"] for manifest in manifests):

@@ -198,12 +198,22 @@ def execute_candidates(settings: CandidateSettings, console: Console) -> dict[st
         return None
     with job.staging.writing():
         draw, reads = partial(build_candidates, job=job), 2 * job.source.size
-        if not launch(draw, job.staging, settings.beam, console, "passages", reads, [path], settings.workers):
+        if not launch(
+            draw, job.staging, settings.beam, console, "passages", reads, [path], settings.workers, _read(job)
+        ):
             return None
         manifest: dict[str, Any] = read_json(path)
     if not manifest["counters"].get("written"):
         console.warn(f"{job.table.name}: there is no passage to judge")
     return manifest
+
+
+def _read(job: CandidateJob | ApplyJob) -> list[str]:
+    """What the workers read."""
+    tables = (job.table,) if isinstance(job, CandidateJob) else job.tables
+    own = job.passages if isinstance(job, CandidateJob) else job.judgements
+    source = [] if job.source is None else [job.source.folder]
+    return [*source, *(shard.path for table in tables for shard in table.shards), *(info.path for info in own)]
 
 
 def _say_candidates(settings: CandidateSettings, console: Console) -> None:
@@ -300,7 +310,9 @@ def execute_apply(settings: ApplySettings, console: Console) -> dict[str, Any] |
         return None
     with job.staging.writing():
         draw, reads = partial(build_apply, job=job), job.source.size if job.source else 1
-        if not launch(draw, job.staging, settings.beam, console, "judgements", reads, [path], settings.workers):
+        if not launch(
+            draw, job.staging, settings.beam, console, "judgements", reads, [path], settings.workers, _read(job)
+        ):
             return None
         found: dict[str, Any] = read_json(path)
     for one in job.tables:

@@ -98,12 +98,23 @@ class Argument:
             raise InputError(f"{self.flag} {text}: give {self.metavar}")
         return name, value
 
-    def parsed(self, value: Any) -> Any:
-        """A value as the parser gives it, for the settings. InputError for a name that is given twice."""
+    def parsed(self, value: Any, elsewhere: bool = False) -> Any:
+        """A value as the parser gives it, for the settings. InputError for a name that is given twice.
+
+        Paths are made absolute where workers may be ``elsewhere``: in another working folder.
+        """
         if self.kind.startswith("named"):
             twice = next((name for name, count in Counter(name for name, _ in value).items() if count > 1), None)
             if twice is not None:
                 raise InputError(f"{self.flag} {twice}: given more than once")
+        if elsewhere and value:
+            here = Path.cwd()
+            if self.kind == "path":
+                value = absolute(value, here)
+            elif self.kind == "paths":
+                value = [absolute(one, here) for one in value]
+            elif self.kind == "named paths":
+                value = [(name, absolute(one, here)) for name, one in value]
         return tuple(value) if isinstance(value, list) else value
 
     def configured(self, value: Any, folder: Path) -> Any:

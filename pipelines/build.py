@@ -7,6 +7,7 @@ from kiltetl.pipelines import knowledge_source, report, tasks
 from kiltetl.pipelines.arguments import Parser, add_common_arguments, split_beam_options
 from kiltetl.pipelines.config import plan_of
 from kiltetl.pipelines.console import Console, run_command, table
+from kiltetl.pipelines.launch import use_beam_options
 from kiltetl.schemas.errors import InputError
 from kiltetl.transforms.files.paths import check_filesystem, join
 from kiltetl.transforms.jobs.reader import open_knowledge_source
@@ -58,6 +59,7 @@ def execute(
     beam: tuple[str, ...] = (),
 ) -> None:
     """Run what a configuration file asks for; ``output`` is taken before the file's own."""
+    use_beam_options(beam)
     asked = plan_of(path, output, dry_run, overwrite, beam)
     source, found, folder, output = asked.source, asked.tasks, asked.source_folder, asked.output
     check_filesystem(output, write=True)

@@ -1,6 +1,7 @@
 """A configuration file: TOML to the typed settings of the stages that it asks for."""
 
 import argparse
+import os
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -75,8 +76,9 @@ def _values(
 def plan_of(path: str, output: str | None, dry_run: bool, overwrite: bool, beam: tuple[str, ...]) -> Plan:
     """The settings of what a configuration asks for; ``output`` is taken before the file's own."""
     config = read_config(path)
+    path = os.path.abspath(path) if beam else path  # workers elsewhere have another working folder
     folder = Path(path).parent
-    output = output or absolute(config["output"], folder)
+    output = absolute(output, Path.cwd() if beam else Path()) if output else absolute(config["output"], folder)
     workers = config.get("workers", 1)
     said: dict[str, Any] = {"dry_run": dry_run, "beam": beam}
     source, source_folder = _source_of(path, config.get("knowledge_source", {}), output, workers, overwrite, said)

@@ -149,5 +149,5 @@ def parsed(parser: Parser, known: Sequence[Argument], arguments: Sequence[str]) 
         argument.add_to(parser)
     add_common_arguments(parser)
     found = parser.parse_args(own)
-    values = {argument.name: argument.parsed(getattr(found, argument.name)) for argument in known}
+    values = {argument.name: argument.parsed(getattr(found, argument.name), bool(beam)) for argument in known}
     return values | {"dry_run": found.dry_run, "beam": beam}, Console(found.quiet, not found.no_color)

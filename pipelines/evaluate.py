@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kiltetl.pipelines.arguments import Parser, add_common_arguments, positive, split_beam_options
@@ -12,7 +13,7 @@ from kiltetl.pipelines.evaluate_kilt import Kilt
 from kiltetl.pipelines.evaluate_mkqa import Mkqa
 from kiltetl.pipelines.launch import end, launch, use_beam_options
 from kiltetl.schemas.errors import EvaluationError, InputError
-from kiltetl.transforms.files.paths import FileInfo, check_filesystem, join
+from kiltetl.transforms.files.paths import FileInfo, absolute, check_filesystem, join
 from kiltetl.transforms.files.progress import watched
 from kiltetl.transforms.files.streams import read_json
 from kiltetl.transforms.jobs.evaluation import METRICS, PAGE, PER_EXAMPLE, EvaluationJob, Source, evaluate_here, publish
@@ -112,7 +113,16 @@ def _score_here(job: EvaluationJob, settings: Settings, console: Console) -> lis
 def _score_on_beam(job: EvaluationJob, settings: Settings, console: Console) -> dict[str, Any] | None:
     path = join(settings.output or "", METRICS)
     draw = partial(build, job=job)
-    if not launch(draw, job.staging, settings.beam or (), console, _progress(settings), _size(job), [path]):
+    if not launch(
+        draw,
+        job.staging,
+        settings.beam or (),
+        console,
+        _progress(settings),
+        _size(job),
+        [path],
+        reads=[source.info.path for source in _all_sources(job)],
+    ):
         return None
     summary: dict[str, Any] = read_json(path)
     return summary
@@ -171,6 +181,9 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
     add_common_arguments(parser)
     found = vars(parser.parse_args(own[1:]))
     console = Console(found.pop("quiet"), not found.pop("no_color"))
+    if beam_arguments:  # workers elsewhere have another working folder
+        for name in ("gold", "predictions", "compare", "output"):
+            found[name] = found[name] and absolute(found[name], Path.cwd())
     return Settings(own[0], **found, beam=beam_arguments if "--" in list(arguments) else None), console
 
 

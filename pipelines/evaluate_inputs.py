@@ -1,6 +1,6 @@
 """What ``kiltetl evaluate`` is given, whatever the benchmark: its settings and files of records."""
 
-import os
+import glob
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from kiltetl.pipelines.arguments import Parser
 from kiltetl.pipelines.console import Console
 from kiltetl.schemas.errors import InputError
-from kiltetl.transforms.files.paths import FileInfo, basename, expand, folder_of, is_local, join, list_folder
+from kiltetl.transforms.files.paths import FileInfo, basename, expand, folder_of, is_folder, join
 from kiltetl.transforms.jobs.evaluation import METRICS, PER_EXAMPLE
 from kiltetl.transforms.metrics.bootstrap import SEED
 from kiltetl.transforms.metrics.kilt import KS, RANK_KEYS
@@ -67,7 +67,8 @@ def find(path: str) -> list[FileInfo]:
     if not is_folder(path):
         return expand([path])
     found: list[FileInfo] = []
-    for pattern in (join(path, "*"), join(path, "*", "*")):
+    folder = glob.escape(path)
+    for pattern in (join(folder, "*"), join(folder, "*", "*")):
         try:
             matched = expand([pattern])
         except InputError:
@@ -82,12 +83,6 @@ def find(path: str) -> list[FileInfo]:
     if not found:
         raise InputError(f"{path}: no file of records in this folder; they end in {', '.join(_SUFFIXES)}")
     return list({info.path: info for info in found}.values())
-
-
-def is_folder(path: str) -> bool:
-    if is_local(path):
-        return os.path.isdir(path)
-    return not path.startswith("http") and not any(sign in path for sign in "*?[") and bool(list_folder(path))
 
 
 def stem(path: str) -> str:

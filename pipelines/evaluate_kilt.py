@@ -6,10 +6,10 @@ from typing import Final
 
 from kiltetl.pipelines.arguments import Parser, positive
 from kiltetl.pipelines.console import Console
-from kiltetl.pipelines.evaluate_inputs import Plan, Settings, find, is_folder, stem
+from kiltetl.pipelines.evaluate_inputs import Plan, Settings, find, stem
 from kiltetl.schemas.errors import InputError
 from kiltetl.transforms.datasets import DATASETS, find_dataset
-from kiltetl.transforms.files.paths import FileInfo, basename, folder_of
+from kiltetl.transforms.files.paths import FileInfo, basename, folder_of, is_folder
 from kiltetl.transforms.metrics.kilt import KS, RANK_KEYS, Protocol
 from kiltetl.transforms.metrics.kilt_scorer import KiltScorer
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 from kiltetl.pipelines.arguments import Parser
 from kiltetl.pipelines.console import Console
-from kiltetl.pipelines.evaluate_inputs import Plan, Settings, find, is_folder, stem
+from kiltetl.pipelines.evaluate_inputs import Plan, Settings, find, stem
 from kiltetl.schemas.errors import InputError
-from kiltetl.transforms.files.paths import FileInfo
+from kiltetl.transforms.files.paths import FileInfo, is_folder
 from kiltetl.transforms.metrics.mkqa import LANGUAGES, language_of
 from kiltetl.transforms.metrics.mkqa_scorer import MkqaScorer
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from kiltetl.pipelines.arguments import Parser, add_common_arguments
+from kiltetl.pipelines.arguments import Parser, add_common_arguments, split_beam_options
 from kiltetl.pipelines.console import Console, run_command, size, table
+from kiltetl.pipelines.launch import use_beam_options
 from kiltetl.schemas.arrow import records_of
 from kiltetl.schemas.errors import InputError
 from kiltetl.schemas.records import Task
@@ -161,7 +162,7 @@ def _split_name(text: str) -> str:
 
 
 def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
-    own = list(arguments)
+    own, beam = split_beam_options(arguments)
     if own[:1] != ["kilt-jsonl"]:
         raise InputError("say what to export: kiltetl export kilt-jsonl; see --help")
     parser = Parser(__doc__ or "", _EPILOG, "kiltetl export kilt-jsonl")
@@ -180,6 +181,7 @@ def parse_arguments(arguments: Sequence[str]) -> tuple[Settings, Console]:
     )
     add_common_arguments(parser)
     found: Any = parser.parse_args(own[1:])
+    use_beam_options(beam)
     settings = Settings(
         tasks=found.tasks,
         output=found.output,

@@ -205,7 +205,17 @@ def _build(job: KnowledgeSourceJob, settings: Settings, console: Console) -> dic
     path = join(settings.output, MANIFEST)
     locally = partial(run_locally, job, settings.workers, settings.beam, console)
     draw = partial(build, job=job)
-    if not launch(draw, job.staging, settings.beam, console, "build", 1, [path], locally=locally):
+    if not launch(
+        draw,
+        job.staging,
+        settings.beam,
+        console,
+        "build",
+        1,
+        [path],
+        reads=[info.path for info in job.files],
+        locally=locally,
+    ):
         return None
     manifest: dict[str, Any] = read_json(path)
     if not manifest["counters"].get("articles"):

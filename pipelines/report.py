@@ -5,10 +5,11 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from kiltetl.pipelines.arguments import Parser, add_common_arguments
+from kiltetl.pipelines.arguments import Parser, add_common_arguments, split_beam_options
 from kiltetl.pipelines.console import Console, run_command
+from kiltetl.pipelines.launch import use_beam_options
 from kiltetl.schemas.errors import InputError
-from kiltetl.transforms.files.paths import check_filesystem, expand, folder_of, is_local, join
+from kiltetl.transforms.files.paths import check_filesystem, expand, folder_of, join
 from kiltetl.transforms.files.streams import read_json, write_json, write_text
 from kiltetl.transforms.reports.build_page import render
 from kiltetl.transforms.reports.build_summary import summarize
@@ -17,8 +18,9 @@ _EPILOG = """\
 DIR is what kiltetl build, knowledge-source or tasks wrote, or a folder that holds several of these: the
 manifests in it and in its folders, one level deep, are read. The report is written into DIR.
 
-example:
+examples:
   kiltetl report out
+  kiltetl report s3://bucket/out -- --s3_endpoint_url=https://host
 """
 
 
@@ -45,7 +47,7 @@ def find_manifests(folder: str) -> tuple[dict[str, Any] | None, list[dict[str, A
 
 def _files(folder: str, *names: str) -> list[str]:
     """Files below a folder that fit, sorted; [] where none does."""
-    pattern = join(glob.escape(folder) if is_local(folder) else folder, *names)
+    pattern = join(glob.escape(folder), *names)
     try:
         return sorted(info.path for info in expand([pattern]))
     except InputError:
@@ -75,7 +77,9 @@ def _command(arguments: Sequence[str]) -> None:
     parser = Parser(__doc__ or "", _EPILOG, "kiltetl report")
     parser.add_argument("folder", metavar="DIR", help="what a build wrote")
     add_common_arguments(parser)
-    found = parser.parse_args(list(arguments))
+    own, beam = split_beam_options(arguments)
+    found = parser.parse_args(own)
+    use_beam_options(beam)
     console = Console(found.quiet, not found.no_color)
     execute(found.folder, console, found.dry_run)
     if not found.dry_run:

@@ -301,7 +301,9 @@ def _map(job: TaskJob, settings: Settings, read: int, console: Console) -> dict[
         source = job.knowledge_source
         read += source.size
     draw = partial(build, job=job)
-    if not launch(draw, job.staging, settings.beam, console, job.stage, read, [path], settings.workers):
+    files = [info.path for info in (*job.sources, *job.evidence)]
+    reads = files + ([] if job.knowledge_source is None else [job.knowledge_source.folder])
+    if not launch(draw, job.staging, settings.beam, console, job.stage, read, [path], settings.workers, reads):
         return None
     manifest: dict[str, Any] = read_json(path)
     counters, sets = manifest["counters"], manifest["sets"]

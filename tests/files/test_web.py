@@ -55,6 +55,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.end_headers()
         elif kind == "packed":
             self._answer(200, gzip.compress(whole), {"Content-Encoding": "gzip"})
+        elif kind == "unsaid":  # the size is told of the first answer alone
+            body = whole + b"more" if self.path.endswith("more") else whole[: len(whole) // 2]
+            self._answer(200, body, {}, len(whole) if wanted else None)
         elif wanted and kind not in ("none", "nolength", "short"):
             first, _, last = wanted.removeprefix("bytes=").partition("-")
             start, end = int(first), min(int(last or len(whole) - 1), len(whole) - 1)
@@ -170,7 +173,9 @@ def test_after_five_tries_the_address_and_the_byte_are_named(web: str, kind: str
 
 
 def test_no_more_bytes_than_were_asked_for(web: str) -> None:
-    assert read_all(f"{web}/more/x") == DATA
+    with open_binary(f"{web}/more/x") as stream:
+        assert stream.read(10) + stream.read() == DATA
+    assert read_all(f"{web}/unsaid/more") == DATA
     assert read_all(f"{web}/none/x") == DATA
 
 
@@ -261,6 +266,14 @@ def test_an_answer_that_is_cut_off(web: str, size: int) -> None:
         pytest.raises(InputError, match=r"at byte 1,048,576: the server broke off, 5 times"),
     ):
         list(iter(lambda: stream.read(size), b""))
+
+
+def test_a_body_that_ends_early_without_a_word(web: str) -> None:
+    with (
+        open_binary(f"{web}/unsaid/half") as stream,
+        pytest.raises(InputError, match=r"at byte 1,048,576: the server sent 1,048,576 of 2,097,152 bytes, 5 times"),
+    ):
+        stream.read()
 
 
 def test_an_address_where_nothing_is(web: str) -> None:

@@ -152,11 +152,17 @@ def _remote_pattern(pattern: str) -> "re.Pattern[str]":
     """A pattern of addresses: ``*`` within a name, ``**`` across them, ``?`` and ``[…]`` one character."""
     parts = re.split(r"(\*\*|\*|\?|\[[^\]/]+\])", pattern)
     forms = {"**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return re.compile("".join(
-        forms.get(part) or (f"[{part[1:-1].replace('!', '^', 1) if part[1] == '!' else part[1:-1]}]"
-                            if part.startswith("[") and part.endswith("]") else re.escape(part))
-        for part in parts
-    ))  # fmt: skip
+    return re.compile("".join(forms.get(part) or _characters(part) for part in parts))
+
+
+def _characters(part: str) -> str:
+    """A regular expression for a text of a pattern, or for one of the characters in its brackets."""
+    if not (part.startswith("[") and part.endswith("]")):
+        return re.escape(part)
+    inside = part[1:-1]
+    sign = "^" if inside.startswith("!") else ""
+    listed = re.escape(inside[len(sign) :]).replace(r"\-", "-")
+    return f"[{sign}{listed}]"
 
 
 def _expand_local(pattern: str) -> list[FileInfo]:
@@ -200,8 +206,10 @@ def exists(path: str) -> bool:
 
 
 def is_folder(path: str) -> bool:
-    """Whether a local folder stands there; addresses have none."""
-    return is_local(path) and os.path.isdir(path)
+    """Whether a folder stands there; in a store, whether there are files below it."""
+    if is_local(path):
+        return os.path.isdir(path)
+    return not path.startswith(HTTP) and any(store_of(path).listing(f"{path.rstrip('/')}/"))
 
 
 def delete_files(paths: Iterable[str]) -> None:

@@ -37,6 +37,7 @@ from kiltetl.transforms.files.paths import (
     file_sizes,
     folder_of,
     is_folder,
+    is_local,
     join,
     make_folder,
     move_all,
@@ -199,7 +200,7 @@ class Staging:
         """Give staged files their names; of those that have theirs already, nothing is left to be done."""
         there = file_sizes(self.folder)
         for _, path, _ in files:
-            if is_folder(join(self.output, path)):
+            if is_local(self.output) and is_folder(join(self.output, path)):
                 raise InputError(
                     f"{join(self.output, path)}: a folder is in the way; move it, and give the same command again"
                 )
