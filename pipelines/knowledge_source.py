@@ -19,6 +19,7 @@ from kiltetl.schemas.reasons import (
     NOT_WIKITEXT,
     OTHER_NAMESPACE,
     PAGE_FAILED,
+    RECORD_TOO_LARGE,
     REDIRECT,
 )
 from kiltetl.transforms.files.checksums import digests, sample_digest
@@ -66,6 +67,7 @@ class Settings:
     math: Literal["source", "drop"] = "source"
     templates: str | None = None
     max_reject_share: float = 0.001
+    max_record_mb: int = 64
     overwrite: bool = False
     dry_run: bool = False
     beam: tuple[str, ...] = ()
@@ -124,6 +126,7 @@ def plan(settings: Settings) -> KnowledgeSourceJob:
             "templates": templates,
             "limit_pages": settings.limit_pages,
             "part_bytes": settings.part_bytes,
+            "max_record_mb": settings.max_record_mb,
         },
     }
     seen = [facts, [(basename(info.path), info.size, sample_digest(info)) for info in files]]
@@ -131,7 +134,17 @@ def plan(settings: Settings) -> KnowledgeSourceJob:
     changed = [changed_at(info.path) for info in files]
     run = digest_of([fingerprint, changed])
     staging = Staging(settings.output, "knowledge-source", run)
-    return KnowledgeSourceJob(files, parts, staging, day, options, fingerprint, facts, settings.max_reject_share)
+    return KnowledgeSourceJob(
+        files,
+        parts,
+        staging,
+        day,
+        options,
+        fingerprint,
+        facts,
+        settings.max_reject_share,
+        settings.max_record_mb << 20,
+    )
 
 
 def read_templates(path: str) -> dict[str, str]:
@@ -262,7 +275,7 @@ def summary(manifest: dict[str, Any]) -> str:
     """The counts a person wants to see."""
     counters = manifest["counters"]
     lost = [reason for reason in LOSSES if counters.get(reason)]
-    pages = (OTHER_NAMESPACE, NOT_WIKITEXT, DUPLICATE_PAGE, MALFORMED_PAGE, PAGE_FAILED)
+    pages = (OTHER_NAMESPACE, NOT_WIKITEXT, DUPLICATE_PAGE, MALFORMED_PAGE, RECORD_TOO_LARGE, PAGE_FAILED)
     counted = [
         ("pages read", counters.get("read", 0)),
         ("  articles", counters.get("articles", 0)),
@@ -289,6 +302,14 @@ ARGUMENTS = (
     Argument("--math", "formulas as TeX, or not (source)", choices=("source", "drop"), default="source"),
     Argument("--templates", "JSON: further templates to render, name to form", "path", "FILE"),
     Argument("--max-reject-share", "share of failed pages allowed (0.001)", "number", "SHARE", share, default=0.001),
+    Argument(
+        "--max-record-mb",
+        "size of the largest page in MB of XML; a larger one fails (64)",
+        "number",
+        "MB",
+        positive,
+        default=64,
+    ),
     Argument("--overwrite", "replace what stands in the output folder", "flag"),
 )
 

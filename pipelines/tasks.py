@@ -76,6 +76,7 @@ class Settings:
     bleu: Bleu = "sacrebleu"
     max_span_paragraphs: int = 1
     max_reject_share: float = 0.001
+    max_record_mb: int = 64
     overwrite: bool = False
     dry_run: bool = False
     beam: tuple[str, ...] = ()
@@ -186,6 +187,7 @@ def plan(settings: Settings) -> TaskJob:
         "parameters": {
             "threshold": THRESHOLD,
             "keep_weak": settings.keep_weak,
+            "max_record_mb": settings.max_record_mb,
             "max_span_paragraphs": settings.max_span_paragraphs,
             "options": dict(sorted(settings.options)),
             "signature": signature(settings.bleu, language) if source else None,
@@ -210,6 +212,7 @@ def plan(settings: Settings) -> TaskJob:
         bleu=settings.bleu,
         span_rows=settings.max_span_paragraphs,
         max_reject_share=settings.max_reject_share,
+        max_record=settings.max_record_mb << 20,
         facts=facts,
         borrowed=borrowed,
     )
@@ -395,6 +398,14 @@ ARGUMENTS = (
         default=1,
     ),
     Argument("--max-reject-share", "share of malformed rows allowed (0.001)", "number", "SHARE", share, default=0.001),
+    Argument(
+        "--max-record-mb",
+        "size of the largest row in MB; a larger one is malformed (64)",
+        "number",
+        "MB",
+        positive,
+        default=64,
+    ),
     Argument("--overwrite", "map again even if nothing has changed", "flag"),
 )
 

@@ -71,7 +71,9 @@ NOT_IN_NQ: Final = "not-in-nq"  # the tables have no such record (a rule of the 
 MALFORMED_PAGE: Final = "malformed-page"
 PAGE_FAILED: Final = "page-failed"
 MALFORMED_RECORD: Final = "malformed-record"
-FAILURES: Final = (MALFORMED_PAGE, PAGE_FAILED, MALFORMED_RECORD)
+RECORD_TOO_LARGE: Final = "record-too-large"  # a record or page of more bytes than --max-record-mb
+RECORD_TOO_DEEP: Final = "record-too-deep"  # JSON whose lists and objects are nested deeper than any dataset's
+FAILURES: Final = (MALFORMED_PAGE, PAGE_FAILED, MALFORMED_RECORD, RECORD_TOO_LARGE, RECORD_TOO_DEEP)
 
 # What in a paragraph's text looks like a remnant of wikitext; counted, never removed
 REMNANTS: Final = ("markup", "empty parentheses", "space before punctuation")

@@ -27,7 +27,7 @@ FLOORS = {
     "transforms.annotation": ("schemas", "transforms.datasets", "transforms.metrics"),
     "transforms.entity_links": ("schemas", "transforms.datasets"),
     "transforms.reports": ("schemas", "transforms.metrics"),
-    "transforms.files": ("schemas",),
+    "transforms.files": ("transforms.wiki", "schemas"),
     "transforms.jobs": (
         "schemas",
         "transforms.wiki",

@@ -243,7 +243,10 @@ def test_too_many_failures_fail_the_build(tmp_path: Path, capsys: pytest.Capture
     dump = write(tmp_path / "d.xml.bz2", [*PAGES, Page(None, "no title")])
     assert main(["--dump", str(dump), "--output", str(tmp_path / "ks"), "--quiet"]) == 1
     message = capsys.readouterr().err
-    assert message.startswith("kiltetl: failed: 1 of 13 pages failed, more than --max-reject-share 0.001 allows;")
+    assert message.startswith(
+        "kiltetl: failed: 1 of 13 pages failed, more than --max-reject-share 0.001 allows: "
+        "malformed-page 1, such as 'page 12 of "
+    )
     assert message.count("\n") == 1
     assert not list((tmp_path / "ks").glob("*.parquet"))
     manifest = run(dump, tmp_path / "ks", "--max-reject-share", "0.1")

@@ -22,7 +22,7 @@ from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.reasons import NO_ANSWER, NOT_ENOUGH_INFO
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, ProvenanceMeta, SourcePage
 from kiltetl.transforms.datasets.detokenize import brackets, treebank
-from kiltetl.transforms.datasets.spec import Dataset, EvidenceFiles, Published, Row, Shape, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, EvidenceFiles, Published, Row, Shape, SkipRow, id_of
 
 LABELS: Final = ("SUPPORTS", "REFUTES")
 
@@ -38,18 +38,17 @@ def read(row: Row) -> Iterator[Example]:
         raise SkipRow(NO_ANSWER)  # the published test files
     if label not in LABELS:
         raise MalformedRow(f"label is {label!r}, not SUPPORTS, REFUTES or NOT ENOUGH INFO")
-    number, claim = row["id"], row["claim"]
-    if not isinstance(number, (int, str)) or number == "":
-        raise MalformedRow(f"id is {number!r}, not a number")
+    number, claim = id_of("id", row["id"]), row["claim"]
     if not isinstance(claim, str) or not claim.strip():
         raise MalformedRow(f"claim is {claim!r}, not a text")
     sets: dict[frozenset[tuple[str, int]], tuple[Evidence, ...]] = {}
     for given in row["evidence"]:
-        facts = {fact: None for entry in given if (fact := _fact(entry)) is not None}
+        facts = {_evidence(*fact): None for entry in given if (fact := _fact(entry)) is not None}
+        by_place = {(one.source_page or "", one.sentence or 0): one for one in reversed(facts)}
         if facts:
-            sets.setdefault(frozenset(facts), tuple(_evidence(page, sentence) for page, sentence in facts))
+            sets.setdefault(frozenset(by_place), tuple(one for one in facts if one in by_place.values()))
     outputs = tuple(ExampleOutput(label, evidence) for evidence in sets.values())
-    yield Example(id=str(number), input=claim, outputs=outputs or (ExampleOutput(label),))
+    yield Example(id=number, input=claim, outputs=outputs or (ExampleOutput(label),))
 
 
 def _fact(entry: Any) -> tuple[str, int] | None:
@@ -59,13 +58,14 @@ def _fact(entry: Any) -> tuple[str, int] | None:
         return None
     if not isinstance(page, str) or not isinstance(sentence, int):
         raise MalformedRow(f"evidence {entry!r} is not [annotation, evidence, page, sentence]")
-    return unicodedata.normalize("NFC", page), sentence
+    return page, sentence
 
 
 def _evidence(page: str, sentence: int) -> Evidence:
+    composed = unicodedata.normalize("NFC", page)
     return Evidence(
-        title=brackets(page).replace("_", " "),
-        source_page=page,
+        title=brackets(composed).replace("_", " "),
+        source_page=composed,
         sentence=sentence,
         meta=ProvenanceMeta(fever_page_id=page, fever_sentence_id=sentence),
     )

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.records import Example, ExampleOutput, OutputMeta, TaskMeta
-from kiltetl.transforms.datasets.spec import Dataset, Published, Row
+from kiltetl.transforms.datasets.spec import Dataset, Published, Row, id_of, texts_of
 
 _LANGUAGES = "ar da de en es fi fr he hu it ja km ko ms nl no pl pt ru sv th tr vi zh_cn zh_hk zh_tw"
 LANGUAGES: Final = tuple(_LANGUAGES.split())
@@ -23,14 +23,12 @@ NO_ANSWER_TYPES: Final = ("unanswerable", "long_answer")
 
 def read(row: Row) -> Iterator[Example]:
     """One example a language, in the order of ``LANGUAGES``."""
-    number, queries, answers = row["example_id"], row["queries"], row["answers"]
-    if not isinstance(number, (int, str)) or number == "":
-        raise MalformedRow(f"example_id is {number!r}, not a number")
+    number, queries, answers = id_of("example_id", row["example_id"]), row["queries"], row["answers"]
     for name, given in (("queries", queries), ("answers", answers)):
         if set(given) != set(LANGUAGES):
             missing, unknown = sorted(set(LANGUAGES) - set(given)), sorted(set(given) - set(LANGUAGES))
             raise MalformedRow(f"{name} lacks the languages {missing} and has the unknown ones {unknown}")
-    yield from [_example(str(number), queries[language], answers[language], language) for language in LANGUAGES]
+    yield from [_example(number, queries[language], answers[language], language) for language in LANGUAGES]
 
 
 def _example(number: str, query: Any, answers: Any, language: str) -> Example:
@@ -39,9 +37,9 @@ def _example(number: str, query: Any, answers: Any, language: str) -> Example:
     outputs: dict[str | None, ExampleOutput] = {}
     for answer in answers:
         kind, entity = answer["type"], answer.get("entity")
-        texts = [answer["text"], *(answer.get("aliases") or ())]
-        if not all(text is None or isinstance(text, str) for text in texts):
-            raise MalformedRow(f"an answer in {language} is no text: {texts!r}")
+        texts = [answer["text"], *texts_of(f"aliases in {language}", answer.get("aliases"))]
+        if not isinstance(texts[0], (str, type(None))):
+            raise MalformedRow(f"an answer in {language} is no text: {texts[0]!r}")
         if kind in NO_ANSWER_TYPES or texts == [None]:
             outputs.setdefault(None, ExampleOutput(None, meta=OutputMeta(answer_type=kind, entity=entity)))
             continue

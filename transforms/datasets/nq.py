@@ -21,7 +21,7 @@ from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.reasons import NO_SHORT_ANSWER, SHORT_ANSWER_TOO_LONG
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, ProvenanceMeta
 from kiltetl.transforms.datasets.detokenize import is_tag_token, quotes, spaces
-from kiltetl.transforms.datasets.spec import Dataset, Published, Row, Shape, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Published, Row, Shape, SkipRow, id_of
 from kiltetl.transforms.wiki.titles import normal_title, title_from_url
 
 MAX_TOKENS: Final = 5
@@ -37,11 +37,9 @@ def read(row: Row) -> Iterator[Example]:
     of the same annotation, which is then no output of its own.
     """
     tokens, title = _tokens(row), _title(row)
-    question, number = row["question_text"], row["example_id"]
+    question, number = row["question_text"], id_of("example_id", row["example_id"])
     if not isinstance(question, str) or not question.strip():
         raise MalformedRow(f"question_text is {question!r}, not a text")
-    if not isinstance(number, (int, str)) or number == "":
-        raise MalformedRow(f"example_id is {number!r}, not a number")
     short: dict[tuple[str, str | None], ExampleOutput] = {}
     long: dict[str, ExampleOutput] = {}
     fewest: int | None = None
@@ -69,7 +67,7 @@ def read(row: Row) -> Iterator[Example]:
         raise SkipRow(NO_SHORT_ANSWER)
     if fewest > MAX_TOKENS:
         raise SkipRow(SHORT_ANSWER_TOO_LONG)
-    yield Example(id=str(number), input=question, outputs=(*short.values(), *long.values()))
+    yield Example(id=number, input=question, outputs=(*short.values(), *long.values()))
 
 
 def _tokens(row: Row) -> Sequence[str | None]:

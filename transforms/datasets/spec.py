@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, get_args
 
+from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.records import Example, SourcePage
 from kiltetl.schemas.splits import SPLITS
 
@@ -30,6 +31,22 @@ class SkipRow(Exception):
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
         self.reason = reason
+
+
+def id_of(name: str, value: Any) -> str:
+    """The id in a field, a text or a whole number; MalformedRow for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, str)):
+        raise MalformedRow(f"{name} is {value!r}, not a number")
+    return str(value)
+
+
+def texts_of(name: str, value: Any) -> Sequence[str]:
+    """The list of texts in a field, none for null; MalformedRow for anything else, such as a text or an object."""
+    if value is None:
+        return ()
+    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        raise MalformedRow(f"{name} is {value!r}, not a list of texts")
+    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from kiltetl.schemas.errors import MalformedRow
 from kiltetl.schemas.reasons import NO_ANSWER, NO_PAGE
 from kiltetl.schemas.records import Evidence, Example, ExampleOutput, OutputMeta
 from kiltetl.transforms.datasets.detokenize import references, spaces
-from kiltetl.transforms.datasets.spec import Dataset, Json, Published, Row, Shape, SkipRow
+from kiltetl.transforms.datasets.spec import Dataset, Json, Published, Row, Shape, SkipRow, texts_of
 from kiltetl.transforms.wiki.titles import normal_title, title_from_url
 
 # the English Wikipedia, and that in simple English, whose pages have the same titles
@@ -38,9 +38,10 @@ def read(row: Row) -> Iterator[Example]:
     if answer is None:
         raise SkipRow(NO_ANSWER)  # the published test file
     pages = list(dict.fromkeys(title for page in row["EntityPages"] if (title := _title(page))))
-    given = (answer["Value"], *(answer.get("Aliases") or ()), *(answer.get("NormalizedAliases") or ()))
-    if not all(isinstance(text, str) for text in given):
-        raise MalformedRow(f"an answer is no text: {given!r}")
+    aliases = [text for name in ("Aliases", "NormalizedAliases") for text in texts_of(name, answer.get(name))]
+    given = (answer["Value"], *aliases)
+    if not isinstance(given[0], str):
+        raise MalformedRow(f"the answer is no text: {given[0]!r}")
     texts = [text for text in dict.fromkeys(given) if text.strip()]
     if not texts:
         raise MalformedRow("there is no answer")

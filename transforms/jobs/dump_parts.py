@@ -14,7 +14,7 @@ from kiltetl.transforms.files.paths import FileInfo, has_parts
 from kiltetl.transforms.files.progress import advance
 from kiltetl.transforms.files.streams import CountingStream, open_binary
 from kiltetl.transforms.jobs.reader import located, read_dump_header
-from kiltetl.transforms.wiki.dump import Header, MalformedPage, pages
+from kiltetl.transforms.wiki.dump import MAX_PAGE, Header, MalformedPage, pages
 from kiltetl.transforms.wiki.ranges import decompressed, is_splittable, range_chunks
 
 
@@ -66,7 +66,7 @@ def plan_parts(files: Sequence[FileInfo], part_bytes: int, limit_pages: int | No
     return parts
 
 
-def read_part(part: Part) -> Iterator[RawPage | MalformedPage]:
+def read_part(part: Part, most: int = MAX_PAGE) -> Iterator[RawPage | MalformedPage]:
     """The pages of a part, in order; DumpError names the file that is cut off or damaged."""
     with open_binary(part.path) as raw:
         stream: Any = CountingStream(raw, advance)
@@ -75,6 +75,6 @@ def read_part(part: Part) -> Iterator[RawPage | MalformedPage]:
         else:
             chunks = ((True, chunk) for chunk in decompressed(stream))
         try:
-            yield from islice(pages(chunks, part.header, part.rooted), part.limit)
+            yield from islice(pages(chunks, part.header, part.rooted, most), part.limit)
         except DumpError as error:
             raise DumpError(located(part.path, error)) from None

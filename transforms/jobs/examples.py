@@ -23,7 +23,7 @@ from kiltetl.transforms.datasets.hashing import stable_share
 from kiltetl.transforms.datasets.spec import Dataset, Json, SkipRow, Text
 from kiltetl.transforms.files.paths import FileInfo, exists, folder_of, join
 from kiltetl.transforms.files.progress import advance
-from kiltetl.transforms.files.rows import BadRow, read_lines, read_rows
+from kiltetl.transforms.files.rows import MAX_RECORD, BadRow, read_lines, read_rows
 from kiltetl.transforms.files.streams import read_text, replacing
 
 BUCKET_BYTES = 64 << 20  # of the files' own bytes, for a dataset whose rows are merged
@@ -46,11 +46,11 @@ class Refused:
 Read = Sequence[Example] | Refused
 
 
-def read_source(dataset: Dataset, path: str) -> Iterator[Read]:
-    """For each row of a file its examples, or why it has none."""
-    for number, row in _rows(dataset, path):
+def read_source(dataset: Dataset, path: str, most: int = MAX_RECORD) -> Iterator[Read]:
+    """For each row of a file its examples, or why it has none; one of more than ``most`` bytes has none."""
+    for number, row in _rows(dataset, path, most):
         if isinstance(row, BadRow):
-            yield Refused(number, MALFORMED_RECORD, row.detail, skip=False)
+            yield Refused(number, row.reason, row.detail, skip=False)
             continue
         try:
             if not isinstance(row, Mapping):
@@ -83,15 +83,30 @@ def _checked(example: Example) -> Example:
     found = misfit(example)
     if found is not None:
         raise MalformedRow(f"the example's {found}")
+    answers = [("answer", output.answer) for output in example.outputs if output.answer is not None]
+    for name, text in (("id", example.id), ("input", example.input), *answers):
+        if text.isspace() or not text.strip(_UNSEEN):
+            raise MalformedRow(f"the example's {name} is blank: {text!r}")
     return example
 
 
-def _rows(dataset: Dataset, path: str) -> Iterator[tuple[int, Any]]:
+# white space, and what a reader does not see: zero width, soft hyphens, marks of direction, fillers
+_UNSEEN: Final = "".join(
+    chr(code)
+    for first, last in (
+        (0x09, 0x0D), (0x1C, 0x20), (0x85, 0x85), (0xA0, 0xA0), (0xAD, 0xAD), (0x034F, 0x034F), (0x061C, 0x061C),
+        (0x115F, 0x1160), (0x1680, 0x1680), (0x17B4, 0x17B5), (0x180B, 0x180E), (0x2000, 0x200F), (0x2028, 0x202F),
+        (0x205F, 0x2064), (0x2066, 0x2069), (0x3000, 0x3000), (0x3164, 0x3164), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0),
+    )
+    for code in range(first, last + 1)
+)  # fmt: skip
+
+
+def _rows(dataset: Dataset, path: str, most: int) -> Iterator[tuple[int, Any]]:
     source = dataset.source
     if isinstance(source, Json):
-        yield from (
-            read_rows(path, report=advance) if source.items is None else read_rows(path, "json", source.items, advance)
-        )
+        form = ("jsonl", "item") if source.items is None else ("json", source.items)
+        yield from read_rows(path, *form, advance, most)
         return
     rows = enumerate(_parsed(source, path), 1)
     if source.companion is None:
@@ -146,7 +161,7 @@ def read_pages(dataset: Dataset, number: int, row: Any) -> Sequence[SourcePage] 
     assert dataset.evidence is not None
     try:
         if isinstance(row, BadRow):
-            raise MalformedRow(row.detail)
+            return Refused(number, row.reason, f"no page of {dataset.name}'s: {row.detail}", skip=False)
         return list(dataset.evidence.read(row))
     except _BREAKS as error:
         detail = f"no page of {dataset.name}'s: {_problem(error)}"
@@ -196,7 +211,7 @@ def bucket_count(sources: Sequence[FileInfo]) -> int:
 
 
 def deal_out(
-    dataset: Dataset, path: str, pieces: Sequence[str]
+    dataset: Dataset, path: str, pieces: Sequence[str], most: int = MAX_RECORD
 ) -> tuple[Counter[str], list[tuple[int, Refused]], list[Written]]:
     """Write a file's examples, each to the piece that its key falls to; counts, malformed rows, and the pieces."""
     assert dataset.merge is not None
@@ -204,7 +219,7 @@ def deal_out(
     refused: list[tuple[int, Refused]] = []
     with ExitStack() as stack:
         streams = [stack.enter_context(replacing(piece)) for piece in pieces]
-        for read in read_source(dataset, path):
+        for read in read_source(dataset, path, most):
             counts["read"] += 1
             if isinstance(read, Refused):
                 counts[f"skipped:{read.reason}" if read.skip else f"rejected:{read.reason}"] += 1

@@ -22,11 +22,13 @@ from kiltetl.schemas.errors import RunFailed
 from kiltetl.schemas.manifests import INDEX, MANIFEST, TABLES, Written
 from kiltetl.schemas.reasons import (
     DUPLICATE_PAGE,
+    FAILURES,
     LOSSES,
     MALFORMED_PAGE,
     NOT_WIKITEXT,
     OTHER_NAMESPACE,
     PAGE_FAILED,
+    RECORD_TOO_LARGE,
     REDIRECT,
     SKIPS,
 )
@@ -63,12 +65,18 @@ from kiltetl.transforms.files.shards import (
 from kiltetl.transforms.files.stores import at_once
 from kiltetl.transforms.jobs.dump_parts import Part, read_part
 from kiltetl.transforms.jobs.staging import Staging, audit, file_entries
-from kiltetl.transforms.wiki.dump import MalformedPage, redirect_fragment
+from kiltetl.transforms.wiki.dump import MAX_PAGE, MalformedPage, redirect_fragment
 from kiltetl.transforms.wiki.redirects import Located, TitleIndex, resolve_titles, title_hash
 from kiltetl.transforms.wiki.titles import normal_title
 from kiltetl.transforms.wikitext import Options, parse_page, remnants
 
-_SEEN_BEFORE = (MALFORMED_PAGE, OTHER_NAMESPACE, NOT_WIKITEXT, REDIRECT)  # by the first pass, counted by the second
+_SEEN_BEFORE = (
+    MALFORMED_PAGE,
+    RECORD_TOO_LARGE,
+    OTHER_NAMESPACE,
+    NOT_WIKITEXT,
+    REDIRECT,
+)  # by the first pass, counted by the second
 _PAGES_AT_ONCE = 64  # whose anchors are looked up together
 _TEMPLATES_KEPT = 1000  # unknown template names a part reports
 
@@ -81,6 +89,7 @@ class KnowledgeSourceJob:
         fingerprint: input and parameters, as the manifest says them.
         facts: what the manifest says beside counters and files (site, versions, parameters).
         max_reject_share: share of the pages that may fail, 0 to 1.
+        max_page: bytes of XML that a page may have.
     """
 
     files: tuple[FileInfo, ...]
@@ -91,6 +100,7 @@ class KnowledgeSourceJob:
     fingerprint: str
     facts: Mapping[str, Any]
     max_reject_share: float
+    max_page: int = MAX_PAGE
 
     def staged(self, table: str, part: int) -> str:
         return self.staging.path(_staged(table, part))
@@ -153,12 +163,12 @@ def scan_part(job: KnowledgeSourceJob, part: Part) -> dict[str, Any]:
         ShardWriter(job.staged("articles", part.number), RawPage, _page_weight, temporary=True) as articles,
         ShardWriter(job.staged("page-rejects", part.number), Reject) as rejects,
     ):
-        for page in read_part(part):
+        for page in read_part(part, job.max_page):
             counts["read"] += 1
             if isinstance(page, MalformedPage):
-                counts[MALFORMED_PAGE] += 1
+                counts[page.reason] += 1
                 name = page.title or f"page {page.ordinal} of {basename(part.path)}"
-                rejects.write(Reject("pages", name, MALFORMED_PAGE, page.detail))
+                rejects.write(Reject("pages", name, page.reason, page.detail))
             elif page.namespace != 0:
                 counts[OTHER_NAMESPACE] += 1
             elif page.redirect is None and page.model != "wikitext":
@@ -397,7 +407,8 @@ def publish(job: KnowledgeSourceJob) -> dict[str, Any]:
     rows = Counter[str]()
     for (table, _), file in zip(shards, files, strict=True):
         rows[table] += file["rows"]
-    failed = counts[MALFORMED_PAGE] + counts[PAGE_FAILED]
+    failures = {reason: counts[reason] for reason in FAILURES if counts[reason]}
+    failed = sum(failures.values())
     skipped = sum(counts[reason] for reason in SKIPS)
     lost = sum(titles[reason] for reason in LOSSES)
     scanned = sum(summary.get("titles", 0) for summary in scans)
@@ -416,7 +427,8 @@ def publish(job: KnowledgeSourceJob) -> dict[str, Any]:
     if counts["read"] and failed / counts["read"] > job.max_reject_share:
         raise RunFailed(
             f"{failed:,} of {counts['read']:,} pages failed, more than --max-reject-share {job.max_reject_share:g} "
-            f"allows; their titles and reasons are in {staging.path('rejects-*.parquet')}"
+            f"allows: {_first_failures(job, failures)}; all titles and reasons are in "
+            f"{staging.path('rejects-*.parquet')}"
         )
     manifest = {
         **job.facts,
@@ -430,6 +442,18 @@ def publish(job: KnowledgeSourceJob) -> dict[str, Any]:
     index = {INDEX: (INDEX, staged[INDEX])}
     staging.publish(placed | index, {MANIFEST: manifest}, shards_in(staging.output))
     return manifest
+
+
+def _first_failures(job: KnowledgeSourceJob, failures: Mapping[str, int]) -> str:
+    """How many pages failed by each reason, with the first of them."""
+    first: dict[str, str] = {}
+    for part in job.parts:
+        for reject in records_of(Reject, read_table(job.staged("rejects", part.number))):
+            if reject.stage == "pages":
+                first.setdefault(reject.reason, f"{reject.source_id!r} ({reject.detail})")
+        if first.keys() >= failures.keys():
+            break
+    return "; ".join(f"{reason} {count:,}, such as {first.get(reason)}" for reason, count in failures.items())
 
 
 def shards_in(output: str) -> list[str]:

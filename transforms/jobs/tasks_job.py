@@ -32,6 +32,7 @@ class TaskJob:
     bleu: Bleu
     span_rows: int  # rows of a page that one span may run over
     max_reject_share: float
+    max_record: int  # bytes of a row
     facts: Mapping[str, Any]
     borrowed: Tables | None = None  # of the dataset that has the same ids, whose provenance the records get
 

@@ -22,7 +22,7 @@ def gather_file(job: TaskJob, number: int) -> None:
         advance(info.size)
         return
     pieces = [f"piece-{bucket:05d}-{number:05d}.jsonl" for bucket in range(job.parts)]
-    counts, refused, dealt = deal_out(job.dataset, info.path, [job.staged(piece) for piece in pieces])
+    counts, refused, dealt = deal_out(job.dataset, info.path, [job.staged(piece) for piece in pieces], job.max_record)
     rejected = f"gather-rejects-{number:05d}.parquet"
     with ShardWriter(job.staged(rejected), Reject) as rejects:
         for row, one in refused:
@@ -34,7 +34,7 @@ def gather_file(job: TaskJob, number: int) -> None:
 def read_part(job: TaskJob, part: int) -> Iterator[tuple[int, Read]]:
     """(rows or examples taken in, what they gave) of a part: a source file, or a bucket of merged examples."""
     if job.dataset.merge is None:
-        for read in read_source(job.dataset, job.sources[part].path):
+        for read in read_source(job.dataset, job.sources[part].path, job.max_record):
             yield 1, of_split(job.dataset, job.split, read)
     else:
         dataset = job.dataset
@@ -80,7 +80,7 @@ def read_evidence(job: TaskJob, number: int, needed: frozenset[str]) -> Iterator
     rows = 0
     rejected = f"evidence-rejects-{number:05d}.parquet"
     with ShardWriter(job.staged(rejected), Reject) as rejects:
-        for rows, row in read_rows(info.path, report=advance):
+        for rows, row in read_rows(info.path, report=advance, most=job.max_record):
             pages = read_pages(job.dataset, rows, row)
             if isinstance(pages, Refused):
                 name = f"{basename(info.path)}:{rows}"

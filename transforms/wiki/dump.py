@@ -15,6 +15,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import unescape
 
 from kiltetl.schemas.errors import DamagedDump, DumpError
+from kiltetl.schemas.reasons import MALFORMED_PAGE, RECORD_TOO_LARGE
 from kiltetl.schemas.records import Namespace, RawPage, Site
 from kiltetl.transforms.wiki.ranges import utf8
 from kiltetl.transforms.wiki.sites import ENGLISH, REDIRECT_WORDS
@@ -26,6 +27,7 @@ _ROOT_END = b"</mediawiki>"
 _PROLOG = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s|<!--.*?-->|<\?.*?\?>)*", re.DOTALL)
 _DOCUMENT = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!--|mediawiki)")
 _BLANK = b" \t\r\n\0"  # may stand after the end of a document
+_SHOWN = 4096  # bytes of a page that is too large, in which its title is looked for
 _TAIL = 64  # bytes kept between chunks: more than any tag that is searched for
 _LONGEST_HEAD = 16 << 20
 _WITH_REDIRECTS = (0, 4)  # version of the export from which on a redirect is an element
@@ -42,19 +44,34 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class MalformedPage:
-    """A ``<page>`` that lacks what makes it one."""
+    """A ``<page>`` that lacks what makes it one, or has more bytes than are allowed."""
 
     ordinal: int
     title: str
     detail: str
+    reason: str = MALFORMED_PAGE
 
 
-def page_elements(chunks: Iterable[tuple[bool, bytes]], rooted: bool) -> Iterator[bytes]:
+MAX_PAGE = 64 << 20  # bytes of XML, unless it is said otherwise
+
+
+@dataclass(frozen=True, slots=True)
+class _TooLarge:
+    """What stands for a page element that is too large: its first bytes, and how many it has."""
+
+    head: bytes
+    size: int
+
+
+def page_elements(
+    chunks: Iterable[tuple[bool, bytes]], rooted: bool, most: int = MAX_PAGE
+) -> Iterator[bytes | _TooLarge]:
     """The ``<page>…</page>`` elements that begin in owned bytes, one at a time, as UTF-8.
 
     Args:
         chunks: as ``range_chunks`` gives them, in UTF-8.
         rooted: whether the document has a ``<mediawiki>`` root, whose end tag must then be there.
+        most: bytes that an element may have; of a larger one the first bytes alone are held.
 
     Raises:
         DumpError: the document ends inside a page or before ``</mediawiki>``, or a page has lost its
@@ -66,6 +83,7 @@ def page_elements(chunks: Iterable[tuple[bool, bytes]], rooted: bool) -> Iterato
     closed = False  # whether </mediawiki> is the last thing so far, but for blanks
     content = False  # whether there was anything but blanks
     strays = 0  # </page> without <page>: one page may have begun before the range
+    large: _TooLarge | None = None  # the page that is being passed over
 
     def stray(begin: int, end: int) -> int:
         found = strays + buffer.count(_PAGE_END, begin, end)
@@ -80,6 +98,15 @@ def page_elements(chunks: Iterable[tuple[bool, bytes]], rooted: bool) -> Iterato
             head += chunk[:_TAIL]
         blank = not chunk.strip(_BLANK)
         content = content or not blank
+        if large is not None:
+            stop = buffer.find(_PAGE_END)
+            passed = max(0, len(buffer) - len(_PAGE_END) + 1) if stop < 0 else stop + len(_PAGE_END)
+            large = _TooLarge(large.head, large.size + passed)
+            buffer = buffer[passed:]
+            if stop < 0:
+                continue
+            yield large
+            large, strays, closed, count, owned, searched = None, 0, False, count + 1, 0, 0
         if mine:
             owned = len(buffer)
         position = 0
@@ -90,7 +117,7 @@ def page_elements(chunks: Iterable[tuple[bool, bytes]], rooted: bool) -> Iterato
                 position = tag.start()
                 break
             stop += len(_PAGE_END)
-            yield buffer[tag.start() : stop]
+            yield buffer[tag.start() : stop] if stop - tag.start() <= most else _large(buffer[tag.start() : stop])
             position, strays, closed, count = stop, 0, False, count + 1
         else:
             if not blank:
@@ -108,7 +135,11 @@ def page_elements(chunks: Iterable[tuple[bool, bytes]], rooted: bool) -> Iterato
         buffer = buffer[position:]
         owned = max(0, owned - position)
         searched = max(0, len(buffer) - len(_PAGE_END) + 1)
-    if _PAGE.match(buffer):
+        if len(buffer) > most and _PAGE.match(buffer) and owned:
+            kept = len(_PAGE_END) - 1  # its end tag may have begun
+            large = _large(buffer[:-kept])
+            buffer, owned, searched = buffer[-kept:], 0, 0
+    if large is not None or _PAGE.match(buffer):
         raise DamagedDump("the file ends inside a page: it is cut off")
     stray(0, len(buffer))
     tail = buffer.strip(_BLANK)
@@ -120,6 +151,10 @@ def page_elements(chunks: Iterable[tuple[bool, bytes]], rooted: bool) -> Iterato
     remainder = not content or (seen < _TAIL and _ROOT_END.endswith(tail))
     if not closed and seen and (count or not remainder):
         raise DamagedDump("the file ends before </mediawiki>: it is cut off")
+
+
+def _large(element: bytes) -> _TooLarge:
+    return _TooLarge(element[:_SHOWN], len(element))
 
 
 def read_header(chunks: Iterable[tuple[bool, bytes]]) -> tuple[Header, bool]:
@@ -263,9 +298,13 @@ def read_page(element: bytes, ordinal: int, header: Header) -> RawPage | Malform
             text=text,
         )
     except (ElementTree.ParseError, ValueError) as error:
-        found = title or re.search(rb"<title>([^<]*)</title>", element)
-        shown = found if isinstance(found, str) else found[1].decode("utf-8", "replace") if found else ""
-        return MalformedPage(ordinal, _title(shown), f"the page's XML: {error}")
+        return MalformedPage(ordinal, title or _title_in(element), f"the page's XML: {error}")
+
+
+def _title_in(element: bytes) -> str:
+    """The title of a page whose XML is not read, "" where none is found."""
+    found = re.search(rb"<title>([^<]*)</title>", element)
+    return _title(unescape(found[1].decode("utf-8", "replace"))) if found else ""
 
 
 def _value(element: Element | None) -> str:
@@ -410,8 +449,14 @@ class RegularPages:
         )
 
 
-def pages(chunks: Iterable[tuple[bool, bytes]], header: Header, rooted: bool) -> Iterator[RawPage | MalformedPage]:
+def pages(
+    chunks: Iterable[tuple[bool, bytes]], header: Header, rooted: bool, most: int = MAX_PAGE
+) -> Iterator[RawPage | MalformedPage]:
     """The pages that begin in owned bytes, numbered from 0 in input order."""
     regular = RegularPages() if header.version >= _WITH_REDIRECTS else None
-    for ordinal, element in enumerate(page_elements(utf8(chunks), rooted)):
+    for ordinal, element in enumerate(page_elements(utf8(chunks), rooted, most)):
+        if isinstance(element, _TooLarge):
+            detail = f"{element.size:,} bytes of XML, and --max-record-mb allows {most:,}"
+            yield MalformedPage(ordinal, _title_in(element.head), detail, RECORD_TOO_LARGE)
+            continue
         yield (regular and regular.read(element, ordinal)) or read_page(element, ordinal, header)

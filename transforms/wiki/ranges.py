@@ -23,6 +23,7 @@ CHUNK = 1 << 20  # bytes read at once, and the most that one step of decompressi
 _STREAM = re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)")  # head of a bz2 stream: a block, or its end
 _STREAM_HEAD = 10
 _PADDING = b"\0\r\n"  # may stand after compressed streams
+HEAD = 512  # bytes that tell how a file is packed
 DECLARATION = 1024  # bytes in which an XML declaration ends
 
 
@@ -34,9 +35,30 @@ def compression_of(head: bytes) -> str:
     return "plain"
 
 
+_ARCHIVES = (  # magic, where it stands, name, what unpacks it
+    (b"7z\xbc\xaf\x27\x1c", 0, "7z", "7z x"),
+    (b"PK\x03\x04", 0, "zip", "unzip"),
+    (b"\x28\xb5\x2f\xfd", 0, "zstd", "zstd -d"),
+    (b"\x04\x22\x4d\x18", 0, "lz4", "lz4 -d"),
+    (b"Rar!\x1a\x07", 0, "rar", "unrar x"),
+    (b"\x1f\x9d", 0, "compress", "uncompress"),
+    (b"LZIP", 0, "lzip", "lzip -d"),
+    (b"ustar", 257, "tar", "tar -xf"),
+)
+
+
+def archive_of(head: bytes) -> tuple[str, str] | None:
+    """(kind, command that unpacks it) of a packed file that is not read, by its first bytes whatever its name."""
+    return next((found[2:] for found in _ARCHIVES if head[found[1] :].startswith(found[0])), None)
+
+
 def decompressed(stream: BinaryIO) -> Iterator[bytes]:
-    """The whole of a file, decompressed, in chunks."""
-    compression = compression_of(_head(stream))
+    """The whole of a file, decompressed, in chunks; DumpError for one that is packed otherwise."""
+    head = _head(stream)
+    archive = archive_of(head)
+    if archive is not None:
+        raise DumpError(f"packed as {archive[0]}, which is not read; unpack it first: {archive[1]}")
+    compression = compression_of(head)
     if compression == "plain":
         while data := stream.read(CHUNK):
             yield data
@@ -47,7 +69,7 @@ def decompressed(stream: BinaryIO) -> Iterator[bytes]:
 
 def _head(stream: BinaryIO) -> bytes:
     stream.seek(0)
-    head = stream.read(8)
+    head = stream.read(HEAD)
     stream.seek(0)
     return head
 
@@ -220,8 +242,11 @@ def utf8(chunks: Iterable[tuple[bool, bytes]]) -> Iterator[tuple[bool, bytes]]:
         raise DamagedDump(f"the file is not in {encoding}, or is cut off: {error}") from None
 
 
+_ASCII_LIKE = frozenset(("utf-8", "utf8", "ascii", "us-ascii", "utf-16", "utf-16le", "utf-16be", "utf16", "utf-32"))
+
+
 def encoding_of(head: bytes) -> str:
-    """Encoding of an XML document by its byte-order mark or declaration; utf-8 where neither says."""
+    """utf-8 or utf-16, by the byte-order mark or the first bytes of an XML document; DumpError for another."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     for encoding, mark in (("utf-16-le", b"<\0"), ("utf-16-be", b"\0<")):
@@ -229,11 +254,11 @@ def encoding_of(head: bytes) -> str:
             return encoding
     declared = re.match(rb"(?:\xef\xbb\xbf)?\s*<\?xml[^>]*?encoding\s*=\s*[\"']([A-Za-z0-9._-]+)", head)
     if declared:
-        try:
-            name = codecs.lookup(declared[1].decode()).name
-            b"    ".decode(name, "replace")  # LookupError for codecs that are no text encodings
-        except LookupError:
-            raise DumpError(f"unknown encoding {declared[1].decode()!r} in the XML declaration") from None
+        name = declared[1].decode()
         # a declaration that can be read byte by byte is not in UTF-16, whatever it says
-        return "utf-8" if name in ("utf-8", "ascii") or name.startswith(("utf-16", "utf-32")) else name
+        if name.lower().replace("_", "-") not in _ASCII_LIKE:
+            raise DumpError(
+                f"the XML declaration says {name!r}: dumps are read in UTF-8 and UTF-16; convert it first: "
+                "iconv -f FROM -t UTF-8, and take the declaration out"
+            )
     return "utf-8"
