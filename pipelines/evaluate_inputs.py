@@ -11,6 +11,7 @@ from kiltetl.pipelines.console import Console
 from kiltetl.schemas.errors import InputError
 from kiltetl.transforms.files.paths import FileInfo, basename, expand, folder_of, is_folder, join
 from kiltetl.transforms.jobs.evaluation import METRICS, PER_EXAMPLE
+from kiltetl.transforms.jobs.reader import check_tables
 from kiltetl.transforms.metrics.bootstrap import SEED
 from kiltetl.transforms.metrics.kilt import KS, RANK_KEYS
 from kiltetl.transforms.metrics.scorer import Scorer
@@ -67,6 +68,8 @@ def find(path: str) -> list[FileInfo]:
     if not is_folder(path):
         return expand([path])
     found: list[FileInfo] = []
+    for tasks in (path, join(path, "tasks"), folder_of(path.rstrip("/"))):
+        check_tables(tasks)
     folder = glob.escape(path)
     for pattern in (join(folder, "*"), join(folder, "*", "*")):
         try:

@@ -16,10 +16,10 @@ from kiltetl.schemas.records import Task
 from kiltetl.schemas.splits import split_called, split_order
 from kiltetl.transforms.datasets import DATASETS, find_dataset
 from kiltetl.transforms.datasets.spec import Shape
-from kiltetl.transforms.files.paths import basename, check_filesystem, exists, file_size, join, list_folder
-from kiltetl.transforms.files.shards import footer_rows, parquet_file
+from kiltetl.transforms.files.paths import check_filesystem, file_size, join, list_folder
+from kiltetl.transforms.files.shards import parquet_file
 from kiltetl.transforms.files.streams import replacing
-from kiltetl.transforms.jobs.reader import read_task_manifest
+from kiltetl.transforms.jobs.reader import open_table, read_task_manifest
 from kiltetl.transforms.kilt_release.write import file_name, line_of, to_kilt
 
 _BATCH = 500  # records held at a time
@@ -102,14 +102,11 @@ def plan(settings: Settings) -> list[Split]:
 
 def _split(folder: str, path: str) -> Split:
     manifest = read_task_manifest(path)
-    files = [(join(folder, manifest["dataset"], file["name"]), file["rows"]) for file in manifest["files"]]
-    found = Split(manifest["dataset"], manifest["split"], tuple(p for p, _ in files), sum(n for _, n in files))
-    for shard, rows in files:
-        if not exists(shard):
-            raise InputError(f"{shard}: not there, though {basename(path)} names it; map the dataset anew")
-        if footer_rows(shard) != rows:
-            raise InputError(f"{shard}: has other rows than {basename(path)} says; map the dataset anew")
-    return found
+    table = open_table(folder, manifest["dataset"], manifest["split"])
+    if table is None:
+        raise InputError(f"{path}: the manifest of a table that stands elsewhere")
+    rows = sum(file["rows"] for file in manifest["files"])
+    return Split(table.dataset, table.split, tuple(shard.path for shard in table.shards), rows)
 
 
 def records(split: Split) -> Iterator[Task]:

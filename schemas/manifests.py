@@ -71,9 +71,7 @@ class SourceEntry(TypedDict):
     fingerprint: Annotated[str, "Its fingerprint."]
 
 
-class KnowledgeSourceManifest(TypedDict):
-    """``manifest.json`` of a knowledge source."""
-
+class _KnowledgeSource(TypedDict):
     kind: Annotated[Literal["knowledge-source"], "What it is the manifest of."]
     dump: Annotated[DumpEntry, "The dump."]
     site: Annotated[dict[str, Any], "What the wiki says of itself: the fields of Site."]
@@ -84,6 +82,12 @@ class KnowledgeSourceManifest(TypedDict):
     counters: Annotated[dict[str, int], "Pages, rows, links and reasons, counted."]
     unknown_templates: Annotated[dict[str, int], "The 100 most frequent templates that left nothing."]
     files: Annotated[list[FileEntry], "The shards of all tables."]
+
+
+class KnowledgeSourceManifest(_KnowledgeSource, total=False):
+    """``manifest.json`` of a knowledge source."""
+
+    index: Annotated[FileEntry, "The look-up made of the titles; not in manifests of kiltetl before 0.3."]
 
 
 class _Task(TypedDict):

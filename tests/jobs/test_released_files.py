@@ -476,7 +476,7 @@ def test_a_configuration_takes_both(tmp_path: Path) -> None:
         (export, ["kilt-jsonl", "--tasks", "{nq}", "--output", "{out}", "--dataset", "wow"], "--dataset wow: not in"),
         (export, ["kilt-jsonl", "--tasks", "{nq}", "--output", "{out}", "--split", "test"], "--split test: none of nq"),
         (export, ["kilt-jsonl", "--tasks", "{nq}", "--output", "{out}", "--split", "final"], "final: known are"),
-        (export, ["kilt-jsonl", "--tasks", "{broken}", "--output", "{out}"], "though nq-train.json names it"),
+        (export, ["kilt-jsonl", "--tasks", "{broken}", "--output", "{out}"], "not there, though its manifest names it"),
         (tasks, ["--dataset", "nq", "--split", "dev", "--output", "{out}"], "or its released ones with --from-kilt"),
         (tasks, ["--dataset", "nq", "--split", "dev", "--output", "{out}", "--source", "{lines}", "--from-kilt",
                  "{lines}"], "or its released ones with --from-kilt"),

@@ -21,14 +21,13 @@ from kiltetl.transforms.alignment.mapping import Unmapped
 from kiltetl.transforms.files.paths import file_size, join
 from kiltetl.transforms.files.progress import advance
 from kiltetl.transforms.files.scratch import machine_copy
-from kiltetl.transforms.files.shards import map_arrow
 from kiltetl.transforms.files.streams import write_json
 from kiltetl.transforms.jobs.reader import KnowledgeSource
 from kiltetl.transforms.jobs.tasks_find import align_shard, look_up
 from kiltetl.transforms.jobs.tasks_job import Found, Request, TaskJob
 from kiltetl.transforms.jobs.tasks_read import GROUPS, count_groups, gather_file, read_evidence, requests
 from kiltetl.transforms.jobs.tasks_write import assemble, publish
-from kiltetl.transforms.wiki.redirects import Located, TitleIndex
+from kiltetl.transforms.wiki.redirects import Located
 from kiltetl.transforms.wiki.titles import normal_title
 
 
@@ -170,7 +169,7 @@ class _Locate(beam.DoFn):
     def setup(self) -> None:
         self._copies = ExitStack()
         copy = machine_copy(join(self._source.folder, INDEX), self._source.about["fingerprint"])
-        self._index = TitleIndex(map_arrow(self._copies.enter_context(copy)))
+        self._index = self._source.index(self._copies.enter_context(copy))
 
     def process(self, request: Request) -> Iterator[Any]:
         evidence, site = request.evidence, self._source.site

@@ -48,6 +48,7 @@ Read = Sequence[Example] | Refused
 
 def read_source(dataset: Dataset, path: str, most: int = MAX_RECORD) -> Iterator[Read]:
     """For each row of a file its examples, or why it has none; one of more than ``most`` bytes has none."""
+    has_input = dataset.shape is None or dataset.shape.has_input
     for number, row in _rows(dataset, path, most):
         if isinstance(row, BadRow):
             yield Refused(number, row.reason, row.detail, skip=False)
@@ -55,7 +56,7 @@ def read_source(dataset: Dataset, path: str, most: int = MAX_RECORD) -> Iterator
         try:
             if not isinstance(row, Mapping):
                 raise MalformedRow(f"the row is a {type(row).__name__}, not an object")
-            yield [_checked(example) for example in dataset.read(row)]
+            yield [_checked(example, has_input) for example in dataset.read(row)]
         except SkipRow as skip:
             yield Refused(number, skip.reason, "", skip=True)
         except _BREAKS as error:
@@ -78,14 +79,14 @@ def _kind(error: Exception) -> str:
     return "" if isinstance(error, MalformedRow) else type(error).__name__
 
 
-def _checked(example: Example) -> Example:
+def _checked(example: Example, has_input: bool = True) -> Example:
     """The example, if each of its values is of its type; MalformedRow names what is not."""
     found = misfit(example)
     if found is not None:
         raise MalformedRow(f"the example's {found}")
     answers = [("answer", output.answer) for output in example.outputs if output.answer is not None]
     for name, text in (("id", example.id), ("input", example.input), *answers):
-        if text.isspace() or not text.strip(_UNSEEN):
+        if not text.strip(_UNSEEN) and (text or has_input or name != "input"):
             raise MalformedRow(f"the example's {name} is blank: {text!r}")
     return example
 

@@ -9,13 +9,23 @@ import pyarrow.compute as pc
 
 from kiltetl.schemas.arrow import record_of, records_of
 from kiltetl.schemas.errors import DamagedDump, DumpError, InputError
-from kiltetl.schemas.manifests import INDEX, MANIFEST, KnowledgeSourceManifest, SourceEntry, TaskManifest, fits
-from kiltetl.schemas.records import Site, Task
-from kiltetl.transforms.files.paths import FileInfo, check_filesystem, exists, file_size, join, list_folder
-from kiltetl.transforms.files.shards import parquet_file, read_table, shard_name
+from kiltetl.schemas.manifests import (
+    INDEX,
+    MANIFEST,
+    TABLES,
+    KnowledgeSourceManifest,
+    SourceEntry,
+    TaskManifest,
+    fits,
+)
+from kiltetl.schemas.records import PageRow, Site, Task, TitleRow
+from kiltetl.transforms.files.paths import FileInfo, check_filesystem, exists, file_size, file_sizes, join, list_folder
+from kiltetl.transforms.files.shards import map_arrow, parquet_file, read_table, shard_name
 from kiltetl.transforms.files.streams import open_binary, read_json
+from kiltetl.transforms.jobs.standing import Shard, check, shards_of
 from kiltetl.transforms.wiki.dump import Header, read_header
 from kiltetl.transforms.wiki.ranges import decompressed, utf8
+from kiltetl.transforms.wiki.redirects import TitleIndex
 
 _ANEW = "give the command that built it again"
 
@@ -33,6 +43,7 @@ class KnowledgeSource:
     shards: int
     site: Site
     about: SourceEntry  # what the manifests of tables say of it
+    titles: int  # that lead to a page
 
     def path(self, table: str, part: int) -> str:
         return join(self.folder, shard_name(table, part, self.shards))
@@ -41,6 +52,15 @@ class KnowledgeSource:
     def size(self) -> int:
         """Bytes of its paragraphs."""
         return sum(file_size(self.path("paragraphs", part)) for part in range(self.shards))
+
+    def index(self, path: str) -> TitleIndex:
+        """The look-up of its titles, out of a local copy of it; InputError for a damaged one."""
+        index = TitleIndex(map_arrow(path))
+        if len(index) != self.titles:
+            raise InputError(
+                f"{join(self.folder, INDEX)}: has {len(index):,} titles, and the tables {self.titles:,}; {_ANEW}"
+            )
+        return index
 
 
 def open_knowledge_source(folder: str | os.PathLike[str]) -> KnowledgeSource:
@@ -64,13 +84,26 @@ def open_knowledge_source(folder: str | os.PathLike[str]) -> KnowledgeSource:
         site = record_of(Site, manifest["site"])
     except (KeyError, TypeError):
         raise InputError(f"{path}: a damaged manifest; {_ANEW}") from None
-    names = [file["name"] for file in manifest["files"]]
     about: SourceEntry = {"dump": manifest["dump"], "fingerprint": manifest["fingerprint"]}
-    there = set(list_folder(folder))
-    for name in (*names, INDEX):
-        if name not in there:
-            raise InputError(f"{join(folder, name)}: not there, though the knowledge source has it; {_ANEW}")
-    return KnowledgeSource(folder, sum(name.startswith("pages-") for name in names), site, about)
+    shards = source_shards(folder, manifest)
+    check(folder, shards, _ANEW)
+    index = manifest.get("index")
+    size = file_sizes(folder).get(INDEX)
+    if size is None or (index is not None and size != index["bytes"]):
+        detail = "not there" if size is None or index is None else f"has {size:,} bytes, not {index['bytes']:,}"
+        raise InputError(f"{join(folder, INDEX)}: {detail}, though the knowledge source has it; {_ANEW}")
+    count = sum(shard.cls is PageRow for shard in shards)
+    titles = sum(shard.entry["rows"] for shard in shards if shard.cls is TitleRow)
+    return KnowledgeSource(folder, count, site, about, titles)
+
+
+def source_shards(folder: str, manifest: KnowledgeSourceManifest) -> list[Shard]:
+    """The files of a knowledge source's tables, by its manifest; InputError for a name that is none of theirs."""
+    count = sum(entry["name"].startswith("pages-") for entry in manifest["files"])
+    named = {shard_name(table, part, count): cls for table, cls in TABLES.items() for part in range(count)}
+    if sorted(named) != sorted(entry["name"] for entry in manifest["files"]):
+        raise InputError(f"{join(folder, MANIFEST)}: a damaged manifest; {_ANEW}")
+    return [shard for entry in manifest["files"] for shard in shards_of(folder, [entry], named[entry["name"]])]
 
 
 def page_rows(path: str, wanted: Iterable[str]) -> Iterator[tuple[str, list[str], list[tuple[str, ...]]]]:
@@ -171,8 +204,26 @@ def read_task_manifest(path: str) -> TaskManifest:
 def open_table(folder: str, dataset: str, split: str) -> TaskTable | None:
     """The table of a dataset and split in a folder of tasks, None if there is none."""
     path = manifest_path(folder, dataset, split)
-    names = list_folder(join(folder, dataset), f"{split}-*.parquet")
-    if not names or not exists(path):
+    if not exists(path):
         return None
-    paths = [join(folder, dataset, name) for name in names]
-    return TaskTable(dataset, split, tuple(FileInfo(p, file_size(p)) for p in paths), read_task_manifest(path))
+    manifest = read_task_manifest(path)
+    shards = table_shards(folder, path, manifest)
+    check(join(folder, dataset), shards, "map the dataset anew")
+    return TaskTable(dataset, split, tuple(FileInfo(one.path, one.entry["bytes"]) for one in shards), manifest)
+
+
+def table_shards(folder: str, path: str, manifest: TaskManifest) -> list[Shard]:
+    """The files of a table that stands in a folder of tasks, by its manifest; InputError for a damaged one."""
+    dataset, split, count = manifest["dataset"], manifest["split"], len(manifest["files"])
+    names = [shard_name(split, number, count) for number in range(count)]
+    if manifest_path(folder, dataset, split) != path or [one["name"] for one in manifest["files"]] != names:
+        raise InputError(f"{path}: a damaged manifest, or of another table; map the dataset anew")
+    return shards_of(join(folder, dataset), manifest["files"], Task)
+
+
+def check_tables(folder: str) -> None:
+    """InputError for the first file of the tables in a folder of tasks that is not as its manifest says."""
+    for name in list_folder(join(folder, "manifests"), "*.json"):
+        path = join(folder, "manifests", name)
+        manifest = read_task_manifest(path)
+        check(join(folder, manifest["dataset"]), table_shards(folder, path, manifest), "map the dataset anew")

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from kiltetl.schemas.errors import InputError
 from kiltetl.schemas.reasons import DUPLICATE_PAGE, REDIRECT_CYCLE, REDIRECT_TARGET_MISSING, REDIRECT_TO_OTHER_NAMESPACE
 from kiltetl.schemas.records import Reject, Site, TitleRow
 from kiltetl.transforms.wiki.titles import split_namespace
@@ -227,8 +228,12 @@ class TitleIndex:
     def __init__(self, table: pa.Table) -> None:
         if table.num_rows:
             table = table.combine_chunks()
+        if not table.schema.equals(INDEX_SCHEMA):
+            raise InputError("a look-up of titles has other columns: damaged, or of another version; build it again")
         column = {name: _single(table.column(name)) for name in INDEX_SCHEMA.names}
         self._hash: Ints = column["title_hash"].to_numpy()
+        if np.any(self._hash[1:] < self._hash[:-1]):
+            raise InputError("the titles of a look-up are not in order: it is damaged; build it again")
         self._page = column["page"].to_numpy()
         self._page_id = column["page_id"].to_numpy()
         self._part = column["part"].to_numpy()
