@@ -19,8 +19,10 @@ commands:
   annotations       passages for people to judge, and their judgements as provenance
   evaluate          predictions scored with the official figures of KILT or MKQA
   report            what was built, as one page and as data
+  verify            whether what was built is as its manifests say
 
-kiltetl COMMAND --help says more. Beam's own options, of whatever runner, stand after a bare --.
+kiltetl COMMAND --help says more, kiltetl --version which one this is. Beam's own options, of whatever runner,
+stand after a bare --.
 """
 
 
@@ -42,6 +44,8 @@ def _main_of(command: str) -> Callable[[Sequence[str]], int] | None:
         from kiltetl.pipelines.evaluate import main
     elif command == "report":
         from kiltetl.pipelines.report import main
+    elif command == "verify":
+        from kiltetl.pipelines.verify import main
     else:
         return None
     return main

@@ -1,7 +1,9 @@
 """What a person sees: progress, tables, errors and exit statuses."""
 
+import contextlib
 import logging
 import os
+import re
 import shutil
 import sys
 import time
@@ -25,16 +27,26 @@ class Console:
 
     def say(self, text: str = "") -> None:
         if not self.quiet:
-            print(text, flush=True)
+            print(plain(text), flush=True)
 
     def warn(self, text: str) -> None:
-        print(self._paint("33", f"warning: {text}"), file=sys.stderr, flush=True)
+        print(self._paint("33", f"warning: {plain(text)}"), file=sys.stderr, flush=True)
 
     def _paint(self, code: str, text: str) -> str:
         return f"\033[{code}m{text}\033[0m" if self._fancy else text
 
     def progress(self, what: str, total: int = 1) -> "Progress":
         return Progress(what, total, self.quiet, self._fancy)
+
+
+def plain(text: str) -> str:
+    """Text as a terminal may have it: control, escape and direction characters are written out, as ``\\x1b``."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
+_CONTROL = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff]"
+)
 
 
 class Progress:
@@ -138,7 +150,9 @@ def run_command(command: Callable[[Sequence[str]], int | None], arguments: Seque
             raise
         status = RUN_FAILED
         message = f"failed: {type(error).__name__}: {error} (KILTETL_DEBUG=1 shows where)"
-    print(f"kiltetl: {' '.join(line.strip() for line in message.splitlines())}", file=sys.stderr, flush=True)
+    said = plain(" ".join(line.strip() for line in message.splitlines()))
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # standard error may be closed
+        print(f"kiltetl: {said}", file=sys.stderr, flush=True)
     return leave(status) if arguments is None else status
 
 

@@ -41,7 +41,7 @@ class _File(TypedDict):
 class FileEntry(_File, total=False):
     """A file of a table."""
 
-    sha256: Annotated[str, "Its SHA-256, hexadecimal; not in manifests of kiltetl before 0.3."]
+    sha256: Annotated[str, "Its SHA-256, hexadecimal; not in older manifests."]
 
 
 class _Input(TypedDict):
@@ -87,7 +87,7 @@ class _KnowledgeSource(TypedDict):
 class KnowledgeSourceManifest(_KnowledgeSource, total=False):
     """``manifest.json`` of a knowledge source."""
 
-    index: Annotated[FileEntry, "The look-up made of the titles; not in manifests of kiltetl before 0.3."]
+    index: Annotated[FileEntry, "The look-up made of the titles; not in older manifests."]
 
 
 class _Task(TypedDict):

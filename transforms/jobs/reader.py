@@ -101,7 +101,7 @@ def source_shards(folder: str, manifest: KnowledgeSourceManifest) -> list[Shard]
     """The files of a knowledge source's tables, by its manifest; InputError for a name that is none of theirs."""
     count = sum(entry["name"].startswith("pages-") for entry in manifest["files"])
     named = {shard_name(table, part, count): cls for table, cls in TABLES.items() for part in range(count)}
-    if sorted(named) != sorted(entry["name"] for entry in manifest["files"]):
+    if not count or sorted(named) != sorted(entry["name"] for entry in manifest["files"]):
         raise InputError(f"{join(folder, MANIFEST)}: a damaged manifest; {_ANEW}")
     return [shard for entry in manifest["files"] for shard in shards_of(folder, [entry], named[entry["name"]])]
 
@@ -216,7 +216,11 @@ def table_shards(folder: str, path: str, manifest: TaskManifest) -> list[Shard]:
     """The files of a table that stands in a folder of tasks, by its manifest; InputError for a damaged one."""
     dataset, split, count = manifest["dataset"], manifest["split"], len(manifest["files"])
     names = [shard_name(split, number, count) for number in range(count)]
-    if manifest_path(folder, dataset, split) != path or [one["name"] for one in manifest["files"]] != names:
+    if (
+        not count
+        or manifest_path(folder, dataset, split) != path
+        or [one["name"] for one in manifest["files"]] != names
+    ):
         raise InputError(f"{path}: a damaged manifest, or of another table; map the dataset anew")
     return shards_of(join(folder, dataset), manifest["files"], Task)
 
