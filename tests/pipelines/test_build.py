@@ -96,7 +96,10 @@ def test_paths_in_the_folder_where_one_is(tmp_path: Path, monkeypatch: pytest.Mo
         ("dump_date = 20190801", "dump_date takes text, not 20190801"),
         ('overwrite = "no"', "overwrite takes true or false, not 'no'"),
         ("templates = true", "templates takes text, not True"),
-        ("limit = 5", "[knowledge_source] has limit; known are dump, dump_date, limit_pages, math, max_reject_share, "),
+        (
+            "limit = 5",
+            "[knowledge_source] has limit; known are dump, dump_date, limit_pages, math, max_record_mb, ",
+        ),
         ("output = 5", "[knowledge_source] has output; known are "),
     ],
 )

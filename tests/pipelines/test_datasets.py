@@ -10,7 +10,10 @@ import pytest
 
 from kiltetl.pipelines import annotations, export, tasks
 from kiltetl.pipelines.cli import main
+from kiltetl.schemas.records import Task
 from kiltetl.transforms.datasets import DATASETS
+from kiltetl.transforms.files.shards import ShardWriter
+from kiltetl.transforms.jobs.staging import file_entries
 
 CODE = """\
 from kiltetl.transforms.datasets.spec import Dataset
@@ -96,7 +99,13 @@ def test_the_campaign_takes_the_datasets_that_are_annotated(folder: Path, capsys
 def test_an_export_names_what_is_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "tasks" / "manifests").mkdir(parents=True)
     manifest = {"kind": "tasks", "dataset": "wow", "task": "dialogue", "split": "train", "knowledge_source": None}
-    manifest |= {key: [] for key in ("inputs", "files", "reject_files")}
+    with ShardWriter(str(folder / "tasks" / "wow" / "train-00000-of-00001.parquet"), Task) as shard:
+        pass
+    manifest |= {
+        "inputs": [],
+        "reject_files": [],
+        "files": file_entries([("train-00000-of-00001.parquet", shard.written)]),
+    }
     manifest |= {key: {} for key in ("versions", "parameters", "counters", "skipped", "rejected")}
     (folder / "tasks" / "manifests" / "wow-train.json").write_text(json.dumps(manifest))
     arguments = ("export", "kilt-jsonl", "--tasks", "tasks", "--output", "kilt", "--dataset")

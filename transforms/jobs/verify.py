@@ -265,11 +265,12 @@ def _verify_titles(folder: str, shards: list[Shard], pages: Pages) -> Iterator[P
         except InputError as error:
             yield Problem(path, str(error).removeprefix(f"{copy}: "))
             return
-        total = 0
+        total = sum(shard.entry["rows"] for shard in shards)
+        if len(index) != total:
+            yield Problem(path, f"has {len(index):,} titles, and the tables have {total:,}")
         for shard in shards:
             with parquet_file(shard.path) as file:
                 rows = file.read(columns=["title", "wikipedia_id", "wikipedia_title"]).to_pylist()
-            total += len(rows)
             located = index.find(row["title"] for row in rows)
             lost, leading = [], []
             for row in rows:
@@ -281,8 +282,6 @@ def _verify_titles(folder: str, shards: list[Shard], pages: Pages) -> Iterator[P
                     leading.append(f"{row['title']!r}: {wrong}")
             yield from _some(path, f"does not find a title of {shard.entry['name']}", lost)
             yield from _some(shard.path, "a title leads to no page", leading)
-        if len(index) != total:
-            yield Problem(path, f"has {len(index):,} titles, and the tables have {total:,}")
 
 
 # --------------------------------------------------------------------------------------------

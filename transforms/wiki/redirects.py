@@ -235,6 +235,8 @@ class TitleIndex:
         if np.any(self._hash[1:] < self._hash[:-1]):
             raise InputError("the titles of a look-up are not in order: it is damaged; build it again")
         self._page = column["page"].to_numpy()
+        if len(self._page) and not 0 <= self._page.min() <= self._page.max() < len(self._page):
+            raise InputError("a look-up of titles names pages that it does not hold: it is damaged; build it again")
         self._page_id = column["page_id"].to_numpy()
         self._part = column["part"].to_numpy()
         self._by_id: tuple[Ints, Ints] | None = None
