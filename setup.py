@@ -72,6 +72,7 @@ setup(
             "rouge==1.0.1",
             "ruff",
             "setuptools",
+            "uv",
             "wheel",
         ],
     },

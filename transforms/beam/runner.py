@@ -9,6 +9,7 @@ in one process are refused: they share the fault and gain nothing from Python.
 
 import contextlib
 import ctypes
+import io
 import logging
 import multiprocessing
 import os
@@ -196,13 +197,12 @@ def run(draw: Draw, options: PipelineOptions, workers: int = 1) -> dict[str, int
                 pipeline = beam.Pipeline(runner=local_runner(options, lifeline), options=options)
             else:
                 pipeline = beam.Pipeline(options=options)
-            if not os.environ.get(_DEBUG):
-                _silence()
             draw(pipeline)
-            result = pipeline.run()
-            if goes_on(options):
-                return {}
-            state = result.wait_until_finish()
+            with _silenced(runs_here(options)):
+                result = pipeline.run()
+                if goes_on(options):
+                    return {}
+                state = result.wait_until_finish()
     except (InputError, RunFailed, DumpError) as error:
         raise type(error)(_cause(f"{type(error).__name__}: {error}")) from error
     except Exception as error:
@@ -262,6 +262,25 @@ def _cause(text: str) -> str:
     last = re.sub(r"\s*\[while running \\?'.*?\\?'\]", "", last)
     last = re.sub(r"\s*\[while running .*$", "", last)
     return re.sub(r"^((RuntimeError|(kiltetl\.[\w.]*\.)?(DumpError|InputError|RunFailed)): )+", "", last)
+
+
+@contextlib.contextmanager
+def _silenced(here: bool) -> Iterator[None]:
+    """While the block runs, nothing that Beam and its engines say of an error is printed: it is raised, too."""
+    if os.environ.get(_DEBUG):
+        yield
+        return
+    _silence()
+    if here:
+        yield
+        return
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with contextlib.redirect_stderr(io.StringIO()):  # where workers of this very process print tracebacks
+            yield
+    finally:
+        logging.disable(before)
 
 
 def _silence() -> None:
