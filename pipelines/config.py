@@ -40,6 +40,8 @@ def read_config(path: str) -> dict[str, Any]:
             config: dict[str, Any] = tomllib.load(stream)
         except ValueError as error:  # not TOML, or not UTF-8
             raise InputError(f"{path}: not TOML: {error}") from None
+        except RecursionError:
+            raise InputError(f"{path}: lists or tables are nested too deep") from None
     _check_keys(f"{path}: the file", config, {"output", "workers", "knowledge_source", "task"})
     if not config.get("output") or not isinstance(config["output"], str) or "\0" in config["output"]:
         raise InputError(f'{path}: output is missing; name a folder, such as output = "out"')

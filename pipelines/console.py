@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from kiltetl.pipelines.arguments import Argument, Parser, add_common_arguments, split_beam_options
 from kiltetl.schemas.errors import DumpError, InputError, RunFailed
@@ -134,6 +134,9 @@ def run_command(command: Callable[[Sequence[str]], int | None], arguments: Seque
     """Run a command; errors become one line on standard error and an exit status."""
     # Beam warns on import of clients that are not installed; a command names what it needs itself
     logging.getLogger().setLevel(logging.ERROR)
+    for stream in (sys.stdout, sys.stderr):  # a terminal may have no other letters than ASCII's
+        with contextlib.suppress(AttributeError, ValueError):  # it may be closed
+            cast(Any, stream).reconfigure(errors="backslashreplace")
     try:
         return command(sys.argv[1:] if arguments is None else arguments) or 0
     except InputError as error:

@@ -251,3 +251,9 @@ def test_what_stands_twice_is_asked_for(tmp_path: Path) -> None:
         find_manifests(str(tmp_path / "tasks"))
     put(tmp_path / "tasks" / "manifests" / "nq-dev.json", kind="tasks", dataset="nq", split="dev", own=True)
     assert [one["own"] for one in find_manifests(str(tmp_path / "tasks"))[1]] == [True]
+
+
+def test_a_configuration_that_is_nested_without_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "deep.toml").write_text("output = " + "[" * 100_000)
+    assert build.main([str(tmp_path / "deep.toml")]) == 2
+    assert "deep.toml: lists or tables are nested too deep" in capsys.readouterr().err

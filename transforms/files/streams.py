@@ -146,7 +146,7 @@ def replacing(path: str) -> Iterator[NewFile]:
 
 def write_text(path: str, text: str) -> Written:
     with replacing(path) as stream:
-        stream.write(text.encode())
+        stream.write(text.encode("utf-8", "backslashreplace"))  # names of files may be no UTF-8
     return stream.written()
 
 
