@@ -4,7 +4,7 @@ import hashlib
 import inspect
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,9 +28,11 @@ from kiltetl.transforms.files.paths import (
     expand,
     join,
 )
+from kiltetl.transforms.files.progress import watched
 from kiltetl.transforms.files.rows import read_lines
 from kiltetl.transforms.files.shards import shard_name
 from kiltetl.transforms.files.streams import read_json
+from kiltetl.transforms.jobs import tasks_steps as steps
 from kiltetl.transforms.jobs.examples import check_evidence, check_format
 from kiltetl.transforms.jobs.reader import manifest_path, open_knowledge_source, read_task_manifest
 from kiltetl.transforms.jobs.staging import Staging, digest_of
@@ -108,6 +110,37 @@ def build(root: "beam.Pipeline", job: TaskJob) -> None:
         located, unknown = asked | LocatePages(job.knowledge_source)
         found += [unknown, located | AlignEvidence(job.knowledge_source, job.bleu, job.span_rows)]
     _ = parts | AssembleExamples(job, found) | PublishTasks(job)
+
+
+def run_locally(job: TaskJob, workers: int, arguments: Sequence[str], console: Console) -> None:
+    """Do the same in steps from file to file, each part as a small graph of its own."""
+    from kiltetl.transforms.beam.runner import Workers
+    from kiltetl.transforms.beam.tasks import draw_step
+
+    source, merge = job.knowledge_source, job.dataset.merge
+    read, parts = sum(info.size for info in job.sources), range(job.parts)
+    shards = 0 if source is None else source.shards
+
+    def each(what: str, work: int, step: Callable[[TaskJob, int], None], numbers: Sequence[int]) -> None:
+        with console.progress(f"{job.stage}: {what}", work) as report, watched(report):
+            pool.run_each(partial(draw_step, step, job), numbers)
+
+    with Workers(min(workers, max(len(parts), len(job.sources), len(job.evidence), shards)), arguments) as pool:
+        if merge is not None:
+            each("rows", read, steps.gather, range(len(job.sources)))
+            if merge.rule is not None:
+                each("numbers", 1, steps.count, parts)
+                each("rule", 1, steps.settle, [0])
+        if source is not None:
+            each("evidence", read, steps.ask, parts)
+            if job.dataset.evidence is not None:
+                each(
+                    "sentences", sum(info.size for info in job.evidence), steps.look_up_pages, range(len(job.evidence))
+                )
+            each("pages", 1, steps.place, parts)
+            each("spans", source.size, steps.align, range(shards))
+        each("records", read, steps.assemble, parts)
+        each("audit", 1, steps.publish, [0])
 
 
 @dataclass(frozen=True)
@@ -306,7 +339,8 @@ def _map(job: TaskJob, settings: Settings, read: int, console: Console) -> dict[
     draw = partial(build, job=job)
     files = [info.path for info in (*job.sources, *job.evidence)]
     reads = files + ([] if job.knowledge_source is None else [job.knowledge_source.folder])
-    if not launch(draw, job.staging, settings.beam, console, job.stage, read, [path], settings.workers, reads):
+    locally = partial(run_locally, job, settings.workers, settings.beam, console)
+    if not launch(draw, job.staging, settings.beam, console, job.stage, read, [path], reads=reads, locally=locally):
         return None
     manifest: dict[str, Any] = read_json(path)
     counters, sets = manifest["counters"], manifest["sets"]

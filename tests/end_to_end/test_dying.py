@@ -3,17 +3,15 @@
 The protocol itself is tried at every step in tests/jobs/test_staging.py.
 """
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from kiltetl.pipelines import anchors, annotations, knowledge_source, tasks
 from tests.support.checkout import ROOT
 from tests.support.dying import die_after_moving
-from tests.support.example_build import ExampleBuild
+from tests.support.example_build import ExampleBuild, passages
 
 DUMP = ROOT / "examples" / "miniwiki-20190801-pages-articles-multistream.xml.bz2"
 LOOSE = ["--max-reject-share", "0.5", "--quiet"]
@@ -21,20 +19,6 @@ LOOSE = ["--max-reject-share", "0.5", "--quiet"]
 
 def content(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def passages(build: Path, folder: Path) -> Path:
-    """The gold passages of the example's nq, as a retrieval system and two annotators would give them."""
-    (shard,) = (build / "tasks" / "nq").glob("validation-*.parquet")
-    rows = []
-    for record in pq.read_table(shard).to_pylist():
-        for span in (span for output in record["output"] for span in output["provenance"] or ()):
-            place = {key: span[key] for key in ("wikipedia_id", "start_paragraph_id", "end_paragraph_id")}
-            rows += [{"id": record["id"], **place, "annotator": who, "enough_evidence": True} for who in ("a", "b")]
-    path = folder / "passages.jsonl"
-    unique = {json.dumps(row): None for row in rows}
-    path.write_text("\n".join(unique) + "\n")
-    return path
 
 
 KINDS: dict[str, Callable[[Path, Path], int]] = {

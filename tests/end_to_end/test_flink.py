@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from kiltetl.pipelines import anchors, annotations, evaluate, knowledge_source, tasks
-from tests.end_to_end.test_dying import passages
 from tests.support.checkout import ROOT
-from tests.support.example_build import ExampleBuild
+from tests.support.example_build import ExampleBuild, passages
 from tests.support.flink import job_server
 from tests.support.miniwiki import Page, dump_xml, multistream
 

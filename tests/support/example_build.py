@@ -26,3 +26,17 @@ class ExampleBuild:
 
     def titles(self) -> dict[str, dict[str, Any]]:
         return {row["title"]: row for row in self.rows("knowledge_source/titles-*")}
+
+
+def passages(build: Path, folder: Path) -> Path:
+    """The gold passages of the example's nq, as a retrieval system and two annotators would give them."""
+    (shard,) = (build / "tasks" / "nq").glob("validation-*.parquet")
+    rows = []
+    for record in pq.read_table(shard).to_pylist():
+        for span in (span for output in record["output"] for span in output["provenance"] or ()):
+            place = {key: span[key] for key in ("wikipedia_id", "start_paragraph_id", "end_paragraph_id")}
+            rows += [{"id": record["id"], **place, "annotator": who, "enough_evidence": True} for who in ("a", "b")]
+    path = folder / "passages.jsonl"
+    unique = {json.dumps(row): None for row in rows}
+    path.write_text("\n".join(unique) + "\n")
+    return path

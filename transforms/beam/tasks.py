@@ -6,8 +6,9 @@ second reading puts the findings, keyed by position, back into the examples and 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -15,20 +16,17 @@ from apache_beam.metrics.metric import Metrics
 from apache_beam.pvalue import AsSingleton, PCollection, TaggedOutput
 
 from kiltetl.schemas.manifests import INDEX
-from kiltetl.schemas.reasons import PAGE_NOT_IN_KNOWLEDGE_SOURCE
 from kiltetl.transforms.alignment.bleu import Bleu
-from kiltetl.transforms.alignment.mapping import Unmapped
 from kiltetl.transforms.files.paths import file_size, join
 from kiltetl.transforms.files.progress import advance
 from kiltetl.transforms.files.scratch import machine_copy
 from kiltetl.transforms.files.streams import write_json
 from kiltetl.transforms.jobs.reader import KnowledgeSource
-from kiltetl.transforms.jobs.tasks_find import align_shard, look_up
+from kiltetl.transforms.jobs.tasks_find import align_shard, locate, look_up
 from kiltetl.transforms.jobs.tasks_job import Found, Request, TaskJob
 from kiltetl.transforms.jobs.tasks_read import GROUPS, count_groups, gather_file, read_evidence, requests
 from kiltetl.transforms.jobs.tasks_write import assemble, publish
 from kiltetl.transforms.wiki.redirects import Located
-from kiltetl.transforms.wiki.titles import normal_title
 
 
 class GatherExamples(beam.PTransform):
@@ -172,17 +170,11 @@ class _Locate(beam.DoFn):
         self._index = self._source.index(self._copies.enter_context(copy))
 
     def process(self, request: Request) -> Iterator[Any]:
-        evidence, site = request.evidence, self._source.site
-        located = None
-        if evidence.wikipedia_id is not None and site.dbname == "enwiki":  # whose ids released records have
-            located = self._index.with_id(evidence.wikipedia_id)
-        if located is None:
-            title = normal_title(evidence.title, site)
-            located = self._index.find([title]).get(title)
-        if located is None:
-            yield TaggedOutput("found", Found(request.ref, Unmapped(PAGE_NOT_IN_KNOWLEDGE_SOURCE)))
+        found = locate(self._source, self._index, request)
+        if isinstance(found, Found):
+            yield TaggedOutput("found", found)
         else:
-            yield located.part, (request, located)
+            yield found[1].part, found
 
     def teardown(self) -> None:
         del self._index
@@ -242,3 +234,8 @@ class PublishTasks(beam.PTransform):
     def _publish(self, written: int) -> int:
         publish(self._job)
         return written
+
+
+def draw_step(step: Callable[[TaskJob, int], None], job: TaskJob, root: beam.Pipeline, number: int) -> None:
+    """One step of ``jobs.tasks_steps`` as a small graph of its own, for many processes on one machine."""
+    _ = root | beam.Create([number]) | beam.Map(partial(step, job))

@@ -48,7 +48,6 @@ class ShardWriter(Generic[Record]):
         self._compression["use_dictionary"] = not temporary
         self._rows: list[Record] = []
         self._weight = 0
-        self._footer: list[pq.FileMetaData] = []
         self.count = 0
 
     def __enter__(self) -> "ShardWriter[Record]":
@@ -57,9 +56,7 @@ class ShardWriter(Generic[Record]):
             self._stream = stack.enter_context(replacing(self._path))
             schema = schema_of(cls)
             schema = schema.with_metadata({**(schema.metadata or {}), **self._metadata})
-            self._writer = stack.enter_context(
-                pq.ParquetWriter(self._stream, schema, metadata_collector=self._footer, **self._compression)
-            )
+            self._writer = stack.enter_context(pq.ParquetWriter(self._stream, schema, **self._compression))
             self._stack = stack.pop_all()
         return self
 
@@ -75,7 +72,7 @@ class ShardWriter(Generic[Record]):
     @property
     def written(self) -> Written:
         """What is known of the finished file; the rows are its footer's."""
-        return self._stream.written(self._footer[0].num_rows)
+        return self._stream.written(self._writer.writer.metadata.num_rows)
 
     def write(self, record: Record) -> None:
         self._rows.append(record)

@@ -18,7 +18,8 @@ from kiltetl.transforms.alignment.tokens import joined, tokenize_page
 from kiltetl.transforms.files.shards import read_table
 from kiltetl.transforms.jobs.reader import KnowledgeSource, page_rows
 from kiltetl.transforms.jobs.tasks_job import Found, Request
-from kiltetl.transforms.wiki.redirects import Located
+from kiltetl.transforms.wiki.redirects import Located, TitleIndex
+from kiltetl.transforms.wiki.titles import normal_title
 
 
 def look_up(request: Request, pages: Iterable[tuple[str, ...]]) -> Request | Found:
@@ -39,6 +40,18 @@ def look_up(request: Request, pages: Iterable[tuple[str, ...]]) -> Request | Fou
 
 def _with_text(evidence: Evidence, text: str) -> Evidence:
     return Evidence(evidence.title, text, evidence.source_page, evidence.sentence, evidence.meta)
+
+
+def locate(source: KnowledgeSource, index: TitleIndex, request: Request) -> tuple[Request, Located] | Found:
+    """The request with its page: by the id that released records have, else by the title."""
+    evidence, site = request.evidence, source.site
+    located = None
+    if evidence.wikipedia_id is not None and site.dbname == "enwiki":  # whose ids released records have
+        located = index.with_id(evidence.wikipedia_id)
+    if located is None:
+        title = normal_title(evidence.title, site)
+        located = index.find([title]).get(title)
+    return Found(request.ref, Unmapped(PAGE_NOT_IN_KNOWLEDGE_SOURCE)) if located is None else (request, located)
 
 
 def align_shard(
