@@ -113,9 +113,8 @@ def build(root: "beam.Pipeline", job: TaskJob) -> None:
 
 
 def run_locally(job: TaskJob, workers: int, arguments: Sequence[str], console: Console) -> None:
-    """Do the same in steps from file to file, each part as a small graph of its own."""
+    """Do the same in steps from file to file, a part at a time a process: see ``jobs.tasks_steps``."""
     from kiltetl.transforms.beam.runner import Workers
-    from kiltetl.transforms.beam.tasks import draw_step
 
     source, merge = job.knowledge_source, job.dataset.merge
     read, parts = sum(info.size for info in job.sources), range(job.parts)
@@ -123,7 +122,7 @@ def run_locally(job: TaskJob, workers: int, arguments: Sequence[str], console: C
 
     def each(what: str, work: int, step: Callable[[TaskJob, int], None], numbers: Sequence[int]) -> None:
         with console.progress(f"{job.stage}: {what}", work) as report, watched(report):
-            pool.run_each(partial(draw_step, step, job), numbers)
+            pool.call_each(partial(step, job), numbers)
 
     with Workers(min(workers, max(len(parts), len(job.sources), len(job.evidence), shards)), arguments) as pool:
         if merge is not None:

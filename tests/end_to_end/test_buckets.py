@@ -115,6 +115,7 @@ def long_dump(path: Path) -> Path:
     return path
 
 
+@pytest.mark.soak
 def test_processes_of_one_machine_work_in_a_bucket(buckets: dict[str, str], tmp_path: Path) -> None:
     dump = long_dump(tmp_path / "wiki-20190801.xml.bz2")
     bucket = f"{buckets['s3']}/{uuid.uuid4().hex}"

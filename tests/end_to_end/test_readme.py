@@ -22,7 +22,7 @@ WRITTEN = (*PAGES, ROOT / "CHANGELOG.md", ROOT / "examples" / "README.md")  # wi
 ONE = re.compile(r"^kiltetl (.*)$", re.MULTILINE)
 COMMANDS = (
     "build", "knowledge-source", "tasks", "report", "evaluate kilt", "evaluate mkqa", "export kilt-jsonl", "anchors",
-    "annotations candidates", "annotations apply",
+    "annotations candidates", "annotations apply", "verify",
 )  # fmt: skip
 
 

@@ -317,6 +317,17 @@ def _run_item(draw: Callable[[beam.Pipeline, Any], Any], item: Any, arguments: S
     run(partial(_draw_item, draw, item), beam_options(arguments))
 
 
+def _call_item(function: Callable[[Any], Any], item: Any, arguments: Sequence[str]) -> None:
+    if arguments:
+        use_for_files(beam_options(arguments))
+    try:
+        function(item)
+    except (InputError, RunFailed, DumpError):
+        raise
+    except Exception as error:
+        raise RunFailed(f"{type(error).__name__}: {error}") from error
+
+
 def _draw_item(draw: Callable[[beam.Pipeline, Any], Any], item: Any, root: beam.Pipeline) -> None:
     draw(root, item)
 
@@ -354,13 +365,20 @@ class Workers:
         self._pool.shutdown(wait=not interrupted or isinstance(self._pool, ProcessPoolExecutor), cancel_futures=True)
         self._watched.close()
 
+    def call_each(self, function: Callable[[Item], Any], items: Sequence[Item]) -> None:
+        """Call a function with each item, without a graph around it; as ``run_each`` else."""
+        self._each(partial(_call_item, function), items)
+
     def run_each(self, draw: Callable[[beam.Pipeline, Item], Any], items: Sequence[Item]) -> None:
         """Run one graph for each item.
 
         The first failure ends the run; items under way are finished, the others not begun.
         """
+        self._each(partial(_run_item, draw), items)
+
+    def _each(self, function: Callable[[Item, Sequence[str]], None], items: Sequence[Item]) -> None:
         with _interrupts_held():
-            waiting: set[Future[None]] = {self._pool.submit(_run_item, draw, item, self._arguments) for item in items}
+            waiting: set[Future[None]] = {self._pool.submit(function, item, self._arguments) for item in items}
         try:
             while waiting:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)

@@ -6,9 +6,8 @@ second reading puts the findings, keyed by position, back into the examples and 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
 from typing import Any, NamedTuple
 
 import apache_beam as beam
@@ -234,8 +233,3 @@ class PublishTasks(beam.PTransform):
     def _publish(self, written: int) -> int:
         publish(self._job)
         return written
-
-
-def draw_step(step: Callable[[TaskJob, int], None], job: TaskJob, root: beam.Pipeline, number: int) -> None:
-    """One step of ``jobs.tasks_steps`` as a small graph of its own, for many processes on one machine."""
-    _ = root | beam.Create([number]) | beam.Map(partial(step, job))
