@@ -20,7 +20,7 @@ from kiltetl.transforms.jobs.knowledge_source import publish
 from tests.support.checkout import ROOT
 from tests.support.dying import die_after_moving
 from tests.support.miniwiki import Page, dump_xml, multistream
-from tests.support.sharing import Once
+from tests.support.sharing import Once, soak
 
 EXAMPLES = ROOT / "examples"
 DUMP = "miniwiki-20190801-pages-articles-multistream.xml.bz2"
@@ -75,7 +75,7 @@ def local(once: Once) -> dict[str, bytes]:
     return content(str(folder))
 
 
-@pytest.fixture(params=["s3", "gs"])
+@pytest.fixture(params=["s3", *soak("gs")])
 def bucket(request: pytest.FixtureRequest, buckets: dict[str, str]) -> str:
     """A folder of its own in a bucket."""
     return f"{buckets[request.param]}/{uuid.uuid4().hex}"
@@ -92,7 +92,7 @@ def test_a_build_in_a_bucket_has_the_bytes_of_one_on_a_disk(bucket: str, local: 
     assert {name for name in found if found[name] != local[name]} == set()
 
 
-@pytest.mark.parametrize("moved", [0, 1, 4])
+@pytest.mark.parametrize("moved", [1, *soak(0, 4)])
 def test_a_run_that_dies_in_a_bucket_goes_on(
     bucket: str, local: dict[str, bytes], moved: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
