@@ -17,7 +17,7 @@ from kiltetl.transforms.entity_links import DEV_SHARE, NAME, SPLITS
 from kiltetl.transforms.files.paths import check_filesystem, join
 from kiltetl.transforms.files.progress import watched
 from kiltetl.transforms.files.streams import read_json
-from kiltetl.transforms.jobs.entity_links import AnchorJob
+from kiltetl.transforms.jobs.entity_links import AnchorJob, link_shard, publish
 from kiltetl.transforms.jobs.reader import manifest_path, open_knowledge_source
 from kiltetl.transforms.jobs.staging import Staging, digest_of
 from kiltetl.transforms.reports.build_summary import summarize, terminal_rows
@@ -61,17 +61,19 @@ def build(root: "beam.Pipeline", job: AnchorJob) -> None:
 
 
 def run_locally(job: AnchorJob, workers: int, arguments: Sequence[str], console: Console) -> None:
-    """Run the stages of ``build`` one after the other, each shard as a small graph of its own."""
-    from kiltetl.transforms.beam.entity_links import draw_link, draw_publish
+    """Run the stages of ``build`` one after the other, a shard at a time a process."""
     from kiltetl.transforms.beam.runner import Workers
 
     parts = range(job.source.shards)
     whole = job.source.size
-    with Workers(min(workers, len(parts)), arguments) as pool:
-        with console.progress(NAME, whole) as report, watched(report):
-            pool.run_each(partial(draw_link, job), parts)
-        with console.progress("audit"):
-            pool.run_each(partial(draw_publish, job), [0])
+    with (
+        Workers(min(workers, len(parts)), arguments) as pool,
+        console.progress(NAME, whole) as report,
+        watched(report),
+    ):
+        pool.call_each(partial(link_shard, job), parts)
+    with console.progress("audit"):
+        publish(job)
 
 
 def plan(settings: Settings) -> AnchorJob:

@@ -202,6 +202,26 @@ def test_a_failure_of_one_item(count: int) -> None:
     assert str(failed.value) == "file 7 is cut off"
 
 
+def call(folder: str, number: int) -> None:
+    if number == 9:
+        raise InputError("nine is none")
+    if number == 8:
+        raise ValueError("eight is none")
+    Path(folder, f"{number}-{os.getpid()}").touch()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_workers_call_each_item_once(count: int, tmp_path: Path) -> None:
+    with Workers(count, ["--direct_num_workers=1"]) as pool:
+        pool.call_each(partial(call, str(tmp_path)), range(6))
+        for number, kind, said in ((9, InputError, "nine is none"), (8, RunFailed, "ValueError: eight is none")):
+            with pytest.raises(kind, match=f"^{said}$"):
+                pool.call_each(partial(call, str(tmp_path)), [number])
+    found = sorted(path.name.split("-") for path in tmp_path.iterdir())
+    assert [number for number, _ in found] == list("012345")
+    assert ({process for _, process in found} == {str(os.getpid())}) == (count == 1)
+
+
 def test_a_process_that_is_killed() -> None:
     with Workers(2) as pool, pytest.raises(RunFailed, match="a worker process was killed, perhaps for want of memory"):
         pool.run_each(draw_death, [1, 2])

@@ -290,7 +290,7 @@ def test_a_manifest_with_anything_else_in_it_is_refused_or_read(build: Path, fil
     drawn = random.Random(11)
     refused, told = 0, list[str]()
     chosen = [at for at in places(right) if "counters" not in at and "bleu" not in at]
-    for at in drawn.sample(chosen, min(len(chosen), 60)):
+    for at in drawn.sample(chosen, min(len(chosen), 30)):
         for value in (None, 3, -1, True, "x", [], {}, "../../x", ["x"], 1e9, "del"):
             manifest = json.loads(path.read_text())
             holder = manifest
@@ -314,4 +314,4 @@ def test_a_manifest_with_anything_else_in_it_is_refused_or_read(build: Path, fil
                 told.append(str(error))
             finally:
                 path.write_text(json.dumps(right))
-    assert refused == len(told) > 60
+    assert refused == len(told) > 30

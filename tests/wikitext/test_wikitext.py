@@ -558,6 +558,7 @@ def parsed_within(limit: float, text: str, options: Options) -> ParsedPage:
 
 
 @pytest.mark.parametrize("name", HARD)
+@pytest.mark.soak
 def test_no_text_takes_long(name: str) -> None:
     for options, limit in ((Options(), 1), (Options(tables="cells"), 2)):
         check_rows(parsed_within(limit, HARD[name], options), "Page")

@@ -38,14 +38,3 @@ class PublishAnchors(beam.PTransform):
     def _publish(self, written: int) -> int:
         publish(self._job)
         return written
-
-
-# each step as a small graph of its own, for many processes on one machine
-
-
-def draw_link(job: AnchorJob, root: beam.Pipeline, part: int) -> None:
-    _ = root | beam.Create([part]) | LinkAnchors(job)
-
-
-def draw_publish(job: AnchorJob, root: beam.Pipeline, item: int) -> None:
-    _ = root | beam.Create([item]) | PublishAnchors(job)
