@@ -288,6 +288,9 @@ def summary(manifest: dict[str, Any]) -> str:
         ("anchors", counters.get("anchors", 0)),
         ("  that lead to a page", counters.get("anchors_resolved", 0)),
     ]
+    unproven = sum(one.get("verified_against") is None for one in manifest["inputs"])
+    if unproven:
+        counted.append(("files that no checksum proves", unproven))
     return table([["knowledge source", "count"], *([label, f"{count:,}"] for label, count in counted)])
 
 

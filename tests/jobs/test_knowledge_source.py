@@ -2,10 +2,12 @@
 
 import bz2
 import gzip
+import hashlib
 import json
 import lzma
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -639,6 +641,7 @@ def test_the_summary_adds_up(fresh: Path) -> None:
         "  redirect-to-other-namespace      1",
         "anchors                            6",
         "  that lead to a page              4",
+        "files that no checksum proves      1",
     ]
 
 
@@ -728,3 +731,19 @@ def test_real_revisions_of_the_kilt_snapshot_have_their_ids(real_source: Callabl
     pages = {row["wikipedia_title"]: row for row in rows(output, "pages")}
     assert pages["The Ren & Stimpy Show"]["wikipedia_id"] == "25912"
     assert pages["The Ren & Stimpy Show"]["history"]["revid"] == 910994273
+
+
+def test_it_is_said_when_nothing_vouches_for_the_dump(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A multistream dump from which a whole stream is gone looks whole: only a checksum tells."""
+    dump = write(tmp_path / "d.xml.bz2", PAGES)
+    arguments = ["--dump", str(dump), "--output", str(tmp_path / "ks")]
+    assert main(arguments) == 0
+    assert re.search(r"files that no checksum proves +1\n", capsys.readouterr().out)
+    (tmp_path / "SHA1SUMS").write_text(f"{hashlib.sha1(dump.read_bytes()).hexdigest()}  d.xml.bz2\n")
+    assert main([*arguments, "--overwrite", "--part-mb", "3"]) == 0
+    assert "no checksum" not in capsys.readouterr().out
+    data = dump.read_bytes()
+    places = [found.start() for found in re.finditer(rb"BZh91AY&SY", data)]
+    dump.write_bytes(data[: places[2]] + data[places[3] :])
+    assert main([*arguments[:-1], str(tmp_path / "other")]) == 1
+    assert "fetch the file again" in capsys.readouterr().err
