@@ -362,6 +362,18 @@ def test_an_item_that_is_too_deep_or_too_large_spoils_no_other(items: str, tmp_p
     assert [found[i][1] for i in (0, 2, 4, 5, 6)] == [json.loads(values[i]) for i in (0, 2, 4, 5, 6)]
 
 
+def test_an_item_that_is_too_deep_far_into_a_document(tmp_path: Path) -> None:
+    """Those before it were read already, and are not read again."""
+    rows_before = [{"row": i, "text": "x" * 100} for i in range(5000)]
+    document = json.dumps(rows_before)[:-1] + f", {nested(1000)}, 7]"
+    path = tmp_path / "x.json"
+    path.write_text(document)
+    found = list(read_rows(str(path), "json"))
+    assert [number for number, _ in found] == list(range(1, 5003))
+    assert [row for _, row in found[:5000]] == rows_before
+    assert [type(row) for _, row in found[5000:]] == [BadRow, int]
+
+
 def test_one_text_that_is_too_large_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_text(json.dumps([1, "x" * (3 << 20), 2]))

@@ -184,7 +184,9 @@ def test_candidates_are_the_same_whatever_the_workers(built: Path, tmp_path: Pat
     settings = annotations.CandidateSettings(
         str(built / "tasks"), str(built / "ks"), "eli5", "dev", tuple(files), str(tmp_path / "graph")
     )
-    run(partial(annotations.build_candidates, job=annotations.plan_candidates(settings)), beam_options([]))
+    job = annotations.plan_candidates(settings)
+    run(partial(annotations.build_candidates, job=job), beam_options([]))
+    job.staging.clear()
     one, two, graph = (
         {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in ("one", "two", "graph")
     )

@@ -117,6 +117,13 @@ def test_other_columns(build: Path) -> None:
     assert found(build) == [f"{PAGES}: has other columns than its table"]
 
 
+def test_other_rows(build: Path) -> None:
+    count = pq.read_metadata(build / PAGES).num_rows
+    restate(build, PAGES, count + 1)
+    told = found(build, quick=True)
+    assert f"{PAGES}: has {count:,} rows, and its manifest says {count + 1:,}" in told
+
+
 def first_anchor(rows: list[dict[str, Any]]) -> dict[str, Any]:
     return next(anchor for row in rows for anchor in row["anchors"] if anchor["wikipedia_id"])
 
@@ -137,6 +144,8 @@ def first_span(rows: list[dict[str, Any]]) -> dict[str, Any]:
          "an anchor leads to no page: "),
         (PARAGRAPHS, lambda rows: first_anchor(rows).update(wikipedia_title="Nothing"), "an anchor leads to no page: "),
         (PARAGRAPHS, lambda rows: rows[3].update(paragraph_id=99), "paragraphs are not numbered one after the other: "),
+        (PARAGRAPHS, lambda rows: rows[-1].update(paragraph_id=rows[-1]["paragraph_id"] + 5),
+         "paragraphs are not numbered one after the other: "),
         (PAGES, lambda rows: rows[1].update(paragraph_count=1), "other paragraphs than its table of pages says: "),
         (PAGES, lambda rows: rows[2].update(wikipedia_title="Renamed"), "other paragraphs than its table "),
         (TITLES, lambda rows: rows[0].update(wikipedia_id="7777"), "a title leads to no page: "),
@@ -244,6 +253,7 @@ def test_a_look_up_of_half_the_titles_or_out_of_order(build: Path, capsys: pytes
     restate(build, INDEX)
     assert commands(build)["tasks"] == 2
     assert f"titles.arrow: has 1 titles, and the tables {count:,}" in capsys.readouterr().err
+    assert f"{INDEX}: has 1 titles, and the tables have {count:,}" in found(build)
     assert any("titles.arrow: " in one for one in found(build))
 
 

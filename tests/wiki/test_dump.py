@@ -9,6 +9,7 @@ import random
 import subprocess
 import sys
 import textwrap
+import tracemalloc
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -515,6 +516,27 @@ def test_a_page_that_is_too_large_is_passed_over(size: int, most: int) -> None:
             stream = io.BytesIO(data)
             pieces += pages(range_chunks(stream, start, end), Header(ENGLISH, (0, 10)), True, most)
         assert [type(one) for one in pieces] == [type(one) for one in found], cuts
+
+
+def test_a_large_page_is_never_held() -> None:
+    chunk = b"y" * (1 << 16)
+    head = document(page("A", 1, "x")).replace(b"</mediawiki>", b"<page><title>B</title><id>2</id><revision><text>")
+
+    def chunks() -> Iterator[tuple[bool, bytes]]:
+        yield True, head
+        for _ in range(400):
+            yield True, chunk
+        yield True, b"</text></revision></page></mediawiki>"
+
+    tracemalloc.start()
+    try:
+        one, large = pages(chunks(), Header(ENGLISH, (0, 10)), True, 1 << 20)
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+    assert isinstance(one, RawPage)
+    assert isinstance(large, MalformedPage)
+    assert (large.title, large.reason) == ("B", RECORD_TOO_LARGE)
 
 
 def test_a_large_page_that_is_cut_off() -> None:

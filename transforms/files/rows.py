@@ -12,6 +12,7 @@ from decimal import Decimal
 from typing import Any, BinaryIO, Final, TypeVar, cast
 
 import ijson
+import numpy as np
 
 from kiltetl.schemas.errors import DumpError, InputError
 from kiltetl.schemas.reasons import MALFORMED_RECORD, RECORD_TOO_DEEP, RECORD_TOO_LARGE
@@ -171,6 +172,11 @@ class _SuspectError(Exception):
     """A document may have a record that is too large or too deep."""
 
 
+_NESTING: Final = np.zeros(256, np.int8)  # what each byte adds to the depth
+_NESTING[list(b"[{")] = 1
+_NESTING[list(b"]}")] = -1
+
+
 class _Halves:
     """Bytes of a JSON document for ijson, which reads half a surrogate pair as a question mark: here it is ``MARK``."""
 
@@ -192,9 +198,10 @@ class _Halves:
         """The next bytes, as many as ``size`` or so, that end within no escape."""
         data = self._rest
         while more := self._stream.read(size):
-            self._open += more.count(b"[") + more.count(b"{") - more.count(b"]") - more.count(b"}")
+            open_ = self._open + np.cumsum(_NESTING[np.frombuffer(more, np.uint8)], dtype=np.int64)
+            self._open = int(open_[-1])
             self.since += len(more)
-            if self.since > self._most or (self._open > DEPTH and not self.deep):
+            if self.since > self._most or (open_.max() > DEPTH and not self.deep):
                 raise _SuspectError
             data += more
             end = len(data)
