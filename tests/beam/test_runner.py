@@ -260,7 +260,8 @@ def alive(process: str) -> bool:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux alone ends processes with their parent")
 @pytest.mark.parametrize("code", [POOL, GRAPH])
-@pytest.mark.parametrize("ending", [signal.SIGKILL, *soak(signal.SIGTERM, signal.SIGINT)])
+@pytest.mark.soak
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGKILL, signal.SIGINT])
 def test_no_process_outlives_the_run(tmp_path: Path, code: str, ending: signal.Signals) -> None:
     if code == GRAPH and (ending == signal.SIGINT or not shutil.which("setpriv")):
         pytest.skip("Ctrl-C is for the whole group; without setpriv, Beam's workers end when they miss the runner")

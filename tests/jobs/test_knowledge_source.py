@@ -712,6 +712,7 @@ REAL = {
 
 
 @pytest.mark.parametrize("dump", REAL)
+@pytest.mark.soak
 def test_every_real_dump_builds(real_source: Callable[[str], Path], dump: str) -> None:
     output = real_source(dump)
     counters = json.loads((output / "manifest.json").read_text())["counters"]

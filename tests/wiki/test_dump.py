@@ -151,6 +151,7 @@ MULTISTREAM = wikimedia([[page("A", 1), page("Zoë", 2)], [page("C", 3)], [page(
         pytest.param(TINY, id="tiny"),
     ],
 )
+@pytest.mark.soak
 def test_two_ranges_partition_the_pages_wherever_they_are_cut(
     data: bytes, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
